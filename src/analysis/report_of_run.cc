@@ -90,6 +90,7 @@ Result<Report> ReportOfRun::run() {
     if (report_.judged) report_.coverage = coverage_of(*runs_.tracing);
     const Nanoseconds phase = gpu_phase(*runs_.tracing, runs_.sites);
     report_.gpu_phase_s = std::min(phase.seconds(), report_.runtime_s);
+    report_.gpu_in_use_s = std::min(gpu_in_use(*runs_.tracing, runs_.sites).seconds(), report_.runtime_s);
     loop_ = main_loop(*runs_.tracing);
     const size_t notices_before = report_.notices.size();
     if (report_.judged)
@@ -245,7 +246,7 @@ const Replay& ReportOfRun::model() {
 void ReportOfRun::find() {
   names_.find(runs_.sites);
   // Of the time in which the GPU is used: imports and the driver's start are no measure of what a fix is worth.
-  const double whole = !report_.part && report_.gpu_phase_s > 0 ? report_.gpu_phase_s : report_.whole_s();
+  const double whole = !report_.part && report_.gpu_in_use_s > 0 ? report_.gpu_in_use_s : report_.whole_s();
   const Nanoseconds threshold{static_cast<int64_t>(whole * 1e9 * threshold_percent_ / 100)};
   const Replay& replay = model();
   runs_.replay->set_unmatched(runs_.unmatched);
@@ -278,7 +279,7 @@ void ReportOfRun::find() {
   tell_callers_apart(report_.problems, stacks_of_needed_waits(problems.found));
   if (!runs_.sync_use)
     to_follow_ =
-        places_to_follow(needed.found, problems.found, {static_cast<int64_t>(report_.gpu_phase_s * 1e9)});
+        places_to_follow(needed.found, problems.found, {static_cast<int64_t>(report_.gpu_in_use_s * 1e9)});
   add_profile();
   if (options_.timeline > 0)
     report_.timeline = timeline_of(input, problems.found, needed.found, work_names(), options_.timeline);
@@ -293,7 +294,7 @@ void ReportOfRun::find() {
 // Waits that are no mistake, or of which nobody knows, and that cost much all the same.
 RequiredWaits ReportOfRun::add_needed(const ProblemInput& input, const std::vector<Problem>& problems,
                                       size_t most, Description& description) {
-  double phase_s = report_.gpu_phase_s;
+  double phase_s = report_.gpu_in_use_s;
   if (loop_) phase_s = std::min(phase_s, (loop_->end - loop_->begin).seconds());
   RequiredWaits needed = find_required(
       input, problems,

@@ -4,6 +4,7 @@
 
 #include "analysis/benefit/graph.h"
 #include "analysis/findings/problem_kinds.h"
+#include "analysis/replay/recorded/stand_ins.h"
 #include "analysis/symbols/wording.h"
 
 namespace diogenes {
@@ -160,9 +161,11 @@ class PartsOfTime {
 // A stretch in which neither CPU nor GPU did anything for the other, that is so long: an import, say.
 constexpr int64_t kLeastLeftOut = 100'000'000;  // ns, and a tenth of all
 
-}  // namespace
+struct Phase {
+  Nanoseconds begin, end;
+};
 
-Nanoseconds gpu_phase(const Run& tracing, const SiteTable& sites) {
+std::optional<Phase> phase_of(const Run& tracing, const SiteTable& sites) {
   bool any = false;
   Nanoseconds begin{}, end{};
   for (const Process& process : tracing.processes)
@@ -177,7 +180,32 @@ Nanoseconds gpu_phase(const Run& tracing, const SiteTable& sites) {
           any = true;
         }
       }
-  if (!any || end.count - begin.count <= kLeastLeftOut) return any ? end - begin : Nanoseconds{};
+  return any ? std::optional(Phase{begin, end}) : std::nullopt;
+}
+
+// Nearly all work has a time that is known: else the GPU may work in any stretch.
+bool knows_gpu_times(const Run& tracing, const SiteTable& sites) {
+  uint64_t known = 0, unknown = 0;
+  for (const Process& process : tracing.processes)
+    for (const Thread& thread : process.threads)
+      for (const Operation& operation : thread.operations)
+        if (works_on_gpu(operation, sites)) ++(operation.gpu.count >= 0 ? known : unknown);
+  return known > 0 && unknown <= known / 20;
+}
+
+}  // namespace
+
+Nanoseconds gpu_phase(const Run& tracing, const SiteTable& sites) {
+  const auto phase = phase_of(tracing, sites);
+  return phase ? phase->end - phase->begin : Nanoseconds{};
+}
+
+Nanoseconds gpu_in_use(const Run& tracing, const SiteTable& sites) {
+  const auto phase = phase_of(tracing, sites);
+  if (!phase) return {};
+  const auto [begin, end] = *phase;
+  const Nanoseconds all = end - begin;
+  if (all.count <= kLeastLeftOut || !knows_gpu_times(tracing, sites)) return all;
   PartsOfTime parts(begin, end);
   for (const Process& process : tracing.processes)
     for (const Thread& thread : process.threads) {
@@ -188,9 +216,9 @@ Nanoseconds gpu_phase(const Run& tracing, const SiteTable& sites) {
         parts.happens(operation.begin.count, std::max(operation.end().count, gpu_until));
       }
     }
-  const int64_t part = std::max<int64_t>((end - begin).count / PartsOfTime::kParts, 1);
+  const int64_t part = std::max<int64_t>(all.count / PartsOfTime::kParts, 1);
   const int64_t least = std::max(PartsOfTime::kParts / 10, kLeastLeftOut / part);
-  return {(end - begin).count - parts.idle(least) * part};
+  return {all.count - parts.idle(least) * part};
 }
 
 }  // namespace diogenes

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKeptMagic = "diogenes-kept-report/6\n";
+constexpr std::string_view kKeptMagic = "diogenes-kept-report/7\n";
 constexpr const char* kFile = "report.kept";
 
 // What was proved is read anew each time (proved_report.h), and the timeline is made anew by those who show it.
@@ -106,10 +106,10 @@ KEPT(ReportIdle, phase_s, idle_s, between_s, calls_s, waits_s, launching_s, reco
 KEPT(ReportProfile, gpu_s, gpu_busy_s, threads_s, idle, recording_s, pieces, unnamed, work, work_count,
      left_out_s, contexts, notes, no_samples)
 KEPT(Report, model, judged, tool_version, started, incomplete, coverage, command, exit_status, runtime_s,
-     part, window, gpu_phase_s, driver_path, driver_build_id, driver_version, simulated, wait_functions,
-     device_name, compute_capability, processes, stages, synchronizations, transfers, transferred_bytes,
-     waited_s, functions, problems, required, groups, together, required_together, main_loop, notices,
-     timeline, proof, profile)
+     part, window, gpu_phase_s, gpu_in_use_s, driver_path, driver_build_id, driver_version, simulated,
+     wait_functions, device_name, compute_capability, processes, stages, synchronizations, transfers,
+     transferred_bytes, waited_s, functions, problems, required, groups, together, required_together,
+     main_loop, notices, timeline, proof, profile)
 
 namespace {
 

@@ -183,16 +183,15 @@ class Unwinder {
 
 }  // namespace
 
-bool is_agents_work(const ProcessTrace& process, std::span<const Frame> frames) {
-  for (const Frame frame : frames) {
+bool take_agent_out(const ProcessTrace& process, std::vector<Frame>& frames) {
+  const auto is_agents = [&process](Frame frame) {
     if (frame.module() >= process.modules.size()) return false;
     const std::string_view path = process.modules[frame.module()].path;
-    const std::string_view name = path.substr(path.rfind('/') + 1);
-    if (name.starts_with("libdiogenes-")) return true;
-    if (!name.starts_with("libc.so") && !name.starts_with("libc-") && !name.starts_with("ld-linux"))
-      return false;
-  }
-  return false;
+    return path.substr(path.rfind('/') + 1).starts_with("libdiogenes-");
+  };
+  if (!frames.empty() && is_agents(frames.front())) return false;
+  std::erase_if(frames, is_agents);
+  return true;
 }
 
 std::vector<UnwoundSample> unwind(const ProcessTrace& process, std::span<const CpuSample> samples) {
@@ -207,9 +206,10 @@ std::vector<UnwoundSample> unwind(const ProcessTrace& process, std::span<const C
       const CpuSampleRecord& record = *own[i]->record;
       if (!unwinder) unwinder.emplace(process);
       out[i] = {{record.at_ns}, {record.weight_ns}, record.tid, unwinder->frames(*own[i])};
+      if (!take_agent_out(process, out[i].frames)) out[i].frames.clear();
     }
   });
-  std::erase_if(out, [&](const UnwoundSample& sample) { return is_agents_work(process, sample.frames); });
+  std::erase_if(out, [](const UnwoundSample& sample) { return sample.frames.empty(); });
   std::stable_sort(out.begin(), out.end(),
                    [](const UnwoundSample& one, const UnwoundSample& other) { return one.at < other.at; });
   return out;

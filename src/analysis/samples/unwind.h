@@ -17,10 +17,11 @@ struct UnwoundSample {
   std::vector<Frame> frames;  // modules of the process; at least the one that was interrupted
 };
 
-// Is it the agent's own work, with what it calls in libc? That is time of recording, which is no time of the program's.
-bool is_agents_work(const ProcessTrace& process, std::span<const Frame> frames);
+// Takes the agent's frames out: a function of libc that comes through it is the program's call. False: the agent itself was
+// interrupted, which is time of recording. What it calls in libc for its own sake is not told from the program's.
+bool take_agent_out(const ProcessTrace& process, std::vector<Frame>& frames);
 
-// Of this process alone, by time; without those of the agent's work.
+// Of this process alone, by time; without those that found the agent.
 std::vector<UnwoundSample> unwind(const ProcessTrace& process, std::span<const CpuSample> samples);
 
 }  // namespace diogenes

@@ -149,25 +149,27 @@ TEST(Unwind, TakesAnyRegistersAndAnyStack) {
   for (const UnwoundSample& one : unwound) EXPECT_GE(one.frames.size(), 1u);
 }
 
-TEST(Unwind, KnowsTheAgentsOwnWork) {
+TEST(Unwind, TakesTheAgentOut) {
   ProcessTrace process;
   for (const char* path : {"/app/app", "/lib/x86_64-linux-gnu/libc.so.6", "/opt/d/lib/libdiogenes-agent.so",
                            "/opt/d/lib/libdiogenes-gpu-samples.so", "/app/libdiogenes.so"})
     strncpy(process.modules.emplace_back().path, path, sizeof(ModuleRecord::path) - 1);
-  const auto is_agents = [&](std::vector<uint64_t> modules) {
+  using Modules = std::vector<uint64_t>;
+  const auto left = [&](const Modules& modules) -> std::optional<Modules> {
     std::vector<Frame> frames;
     for (const uint64_t module : modules) frames.push_back(Frame::of(module, 0x10));
-    return is_agents_work(process, frames);
+    if (!take_agent_out(process, frames)) return std::nullopt;
+    Modules found;
+    for (const Frame frame : frames) found.push_back(frame.module());
+    return found;
   };
-  EXPECT_TRUE(is_agents({2, 0}));
-  EXPECT_TRUE(is_agents({1, 1, 2, 0})) << "what it calls in libc";
-  EXPECT_TRUE(is_agents({1, 3})) << "a thread of its own";
-  EXPECT_FALSE(is_agents({0, 2, 1})) << "the program, on a thread that the agent started for it";
-  EXPECT_FALSE(is_agents({1, 0, 2}));
-  EXPECT_FALSE(is_agents({4, 2})) << "the program's";
-  EXPECT_FALSE(is_agents({Frame::kPython, 2}));
-  EXPECT_FALSE(is_agents({1}));
-  EXPECT_FALSE(is_agents({}));
+  EXPECT_EQ(left({2, 0}), std::nullopt);
+  EXPECT_EQ(left({3}), std::nullopt) << "a thread of its own";
+  EXPECT_EQ(left({1, 2, 0}), Modules({1, 0})) << "the program signals a condition, through the agent";
+  EXPECT_EQ(left({0, 2, 1}), Modules({0, 1})) << "a thread of the program, which the agent started";
+  EXPECT_EQ(left({4, 0}), Modules({4, 0})) << "the program's";
+  EXPECT_EQ(left({Frame::kPython, 0}), Modules({Frame::kPython, 0}));
+  EXPECT_EQ(left({}), Modules{});
 }
 
 TEST(CpuSamplesFile, IsTakenAsFarAsItGoes) {

@@ -72,7 +72,7 @@ std::vector<Line> session_page(const Context& context, size_t columns) {
          (report.driver_version + " " + report.driver_path + (report.simulated ? " (simulated)" : "")));
   labels(page, "time",
          "run " + seconds_text(report.runtime_s) +
-             (report.gpu_phase_s > 0 ? ", GPU in use for " + seconds_text(report.gpu_phase_s) : ""));
+             (report.gpu_in_use_s > 0 ? ", GPU in use for " + seconds_text(report.gpu_in_use_s) : ""));
   labels(page, "did",
          counted(report.synchronizations, "synchronization") + ", waited " + seconds_text(report.waited_s) +
              "; " + counted(report.transfers, "transfer") + " of " + bytes_text(report.transferred_bytes));

@@ -296,6 +296,7 @@ std::string to_json(const Report& report) {
       {"exit_status", report.exit_status},
       {"runtime_s", finite(report.runtime_s)},
       {"gpu_phase_s", report.gpu_phase_s > 0 ? Json(finite(report.gpu_phase_s)) : Json(nullptr)},
+      {"gpu_in_use_s", report.gpu_in_use_s > 0 ? Json(finite(report.gpu_in_use_s)) : Json(nullptr)},
       {"part", report.part ? Json{{"marks", report.part->marks},
                                   {"times", report.part->times},
                                   {"seconds", finite(report.part->seconds)}}

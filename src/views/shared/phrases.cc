@@ -321,9 +321,9 @@ std::string headline(const Report& report, const Outline& outline) {
                         seconds_text(loop->expected_benefit_s / static_cast<double>(loop->iterations)),
                         counted(loop->iterations, "iteration"));
   // Where the GPU is used for a part of the run only, the share of that part says more.
-  if (!report.part && report.gpu_phase_s > 0 && report.gpu_phase_s < 0.8 * report.runtime_s)
+  if (!report.part && report.gpu_in_use_s > 0 && report.gpu_in_use_s < 0.8 * report.runtime_s)
     text += fmt::format(", {} of the {} in which the GPU is used",
-                        percent_text(100 * gain / report.gpu_phase_s), seconds_text(report.gpu_phase_s));
+                        percent_text(100 * gain / report.gpu_in_use_s), seconds_text(report.gpu_in_use_s));
   return text + needed_part(report, gain);
 }
 

@@ -154,16 +154,16 @@ TEST(Phrases, Headline) {
   Report report = als_report();
   const std::string needed = "; a needed wait (R1) costs up to 190 ms (15.2%)",
                     beyond = needed + " beyond that";
-  report.gpu_phase_s = 1.2;
+  report.gpu_in_use_s = 1.2;
   EXPECT_EQ(headline(report, outline(report)),
             "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms]" + beyond);
-  report.gpu_phase_s = 0.5;
+  report.gpu_in_use_s = 0.5;
   EXPECT_EQ(
       headline(report, outline(report)),
       "270 ms of 1.25 s (21.6%) can be saved at 3 places [265 ms to 275 ms], 54.0% of the 500 ms in which the GPU "
       "is used" +
           beyond);
-  report.gpu_phase_s = 1.2;
+  report.gpu_in_use_s = 1.2;
   report.main_loop = {500, 12, 0.27};
   EXPECT_EQ(
       headline(report, outline(report)),

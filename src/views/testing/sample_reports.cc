@@ -165,6 +165,7 @@ Report als_report() {
   report.required = {error};
   report.coverage = {2501, 2500, {{"small-range", 1}}};
   report.gpu_phase_s = 0.9;
+  report.gpu_in_use_s = 0.9;
   report.tool_version = "0.1.0";
   report.started = "2026-11-23T05:00:00Z";
   report.together = ReportTogether{0.27, 21.6, {0.265, 0.275, "", 0.27, 0.27}};

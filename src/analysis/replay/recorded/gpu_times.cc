@@ -13,6 +13,7 @@ using replay::kNone;
 // What is so many times, and so much, above its site's median took that long in one run, maybe, and not in
 // another.
 constexpr int64_t kFarAbove = 3, kShortestFarAbove = 10'000;
+static_assert(kLatestTime <= (INT64_MAX - kShortestFarAbove) / kFarAbove);
 
 bool is_far_above(Nanoseconds time, int64_t usual) {
   return time.count > kFarAbove * usual + kShortestFarAbove;
@@ -27,9 +28,9 @@ void add_times(const Process& process, TimesBySite& by_site) {
         by_site[thread.operations[i].site.value].push_back((time.end - time.begin).count);
 }
 
-// The median of each site; 0: nothing is known of it.
+// The median of each site; -1: nothing is known of it.
 std::vector<int64_t> usual_times(TimesBySite by_site) {
-  std::vector<int64_t> usual(by_site.size());
+  std::vector<int64_t> usual(by_site.size(), -1);
   for (size_t site = 0; site < by_site.size(); ++site) {
     auto& times = by_site[site];
     if (times.empty()) continue;
@@ -40,17 +41,25 @@ std::vector<int64_t> usual_times(TimesBySite by_site) {
   return usual;
 }
 
+bool launches_graph(const Operation& operation, const SiteTable& sites) {
+  const DriverFunction* function = function_of(sites[operation.site]);
+  return function && function->role == Role::graph_launch;
+}
+
 void leave_out_late_ends(Thread& thread, const std::vector<int64_t>& usual, const SiteTable& sites) {
   std::vector<bool> late(thread.gpu_times.size());
   for (size_t i = thread.gpu_times.size(); i-- > 0;) {
-    Operation& operation = thread.operations[i];
-    if (!operation.has(kUntimed) || !works_on_gpu(operation, sites)) continue;
+    const Operation& left_out = thread.operations[i];
+    if (!left_out.has(kUntimed) || thread.gpu_times[i].end.count >= 0 || !works_on_gpu(left_out, sites))
+      continue;
     // Backwards from here, to the first that is not late.
     for (size_t j = i; j-- > 0;) {
       Operation& before = thread.operations[j];
       if (!works_on_gpu(before, sites)) continue;
       RecordedGpuTime& time = thread.gpu_times[j];
-      if (time.end.count < 0 || !is_far_above(time.end - time.begin, usual[before.site.value])) break;
+      if (time.end <= left_out.begin || !launches_graph(before, sites) ||
+          !is_far_above(time.end - time.begin, usual[before.site.value]))
+        break;
       time = {};
       before.flags |= kUntimed;
       late[j] = true;
@@ -123,7 +132,7 @@ GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& 
   if (most == 0) return found;
   TimesBySite by_site(sites.size());
   for (const Process& process : gpu_run.processes) add_times(process, by_site);
-  const std::vector<int64_t> usual = usual_times(by_site);
+  const std::vector<int64_t> usual = usual_times(std::move(by_site));
   join_operations(tracing, gpu_run, sites,
                   [](Operation* operation, const Process&, const Thread& thread, uint32_t index) {
                     if (!operation || index >= thread.gpu_times.size()) return;
@@ -137,9 +146,9 @@ GpuTimesFound join_gpu_times(Run& tracing, const Run& gpu_run, const SiteTable& 
     for (Thread& thread : process.threads)
       for (Operation& operation : thread.operations) {
         if (!works_on_gpu(operation, sites)) continue;
-        const uint32_t site = operation.site.value;
-        if (operation.gpu.count < 0 && !by_site[site].empty()) operation.gpu = {usual[site]};
-        operation.gpu_outlier = is_far_above(operation.gpu, usual[site]);
+        const int64_t of_site = usual[operation.site.value];
+        if (operation.gpu.count < 0 && of_site >= 0) operation.gpu = {of_site};
+        operation.gpu_outlier = is_far_above(operation.gpu, std::max<int64_t>(of_site, 0));
         ++(operation.gpu.count >= 0 ? found.known : found.unknown);
       }
   return found;

@@ -16,8 +16,9 @@ struct GpuTimesFound {
 // Was asked for in this run, whatever came of it.
 bool tells_gpu_times(const Run& run);
 
-// Where records end while work runs, CUPTI may tell its end as of when they begin again (docs/driver-facts.md). Of the last
-// recorded calls before one that was left out, those whose work took far longer than their site's median count as left out, too.
+// Where records end while a graph runs, CUPTI may tell its end as of when they begin again (docs/driver-facts.md). Of the last
+// recorded launches of graphs before a call of the thread that was left out, those whose work ended behind that call's begin and
+// took far longer than their site's median count as left out, too.
 void leave_out_late_ends(Run& run, const SiteTable& sites);
 
 // Sets Operation::gpu in `tracing`. An operation without a counterpart gets its site's median; one that was left
