@@ -11,6 +11,7 @@
 #include "analysis/program/profiled_span.h"
 #include "analysis/report/callers.h"
 #include "analysis/report/coverage.h"
+#include "analysis/report/gpu_phase.h"
 #include "analysis/report/notices.h"
 #include "analysis/report/source_key.h"
 #include "analysis/report/timeline.h"

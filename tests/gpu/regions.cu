@@ -13,8 +13,12 @@ __device__ __forceinline__ float third(float x, int turns) {
   for (int i = 0; i < turns; ++i) x = x * 1.0001f + .5f;  // region third
   return x;
 }
-__device__ __forceinline__ float second(float x, int turns) { return third(x, turns) * .5f; }      // region second
-__device__ __forceinline__ float first(float x, int turns) { return second(x + 1.f, turns) - 1.f; }  // region first
+__device__ __forceinline__ float second(float x, int turns) {
+  return third(x, turns) * .5f;  // region second
+}
+__device__ __forceinline__ float first(float x, int turns) {
+  return second(x + 1.f, turns) - 1.f;  // region first
+}
 
 template <int Factor>
 __global__ void scaled(float* data, int count, int turns) {
@@ -44,19 +48,20 @@ __global__ void regions(const float* table, unsigned mask, float* out, unsigned*
   for (int k = 0; k < turns / 8; ++k) y = __sinf(y) + 1.f;  // region special
   unsigned at = i * 2654435761u;
   float z = 0;
-  for (int k = 0; k < turns / 16; ++k) {      // region memory
-    z += table[at & mask];                    // region memory
-    at = at * 1664525u + 1013904223u;         // region memory
+  for (int k = 0; k < turns / 16; ++k) {  // region memory
+    z += table[at & mask];                // region memory
+    at = at * 1664525u + 1013904223u;     // region memory
   }
-  for (int k = 0; k < turns / 16; ++k) {        // region barriers
-    shared[threadIdx.x] = z;                    // region barriers
-    __syncthreads();                            // region barriers
-    z += shared[(threadIdx.x + 33) & 255];      // region barriers
-    __syncthreads();                            // region barriers
+  for (int k = 0; k < turns / 16; ++k) {    // region barriers
+    shared[threadIdx.x] = z;                // region barriers
+    __syncthreads();                        // region barriers
+    z += shared[(threadIdx.x + 33) & 255];  // region barriers
+    __syncthreads();                        // region barriers
   }
   unsigned d = i | 1u;
-  for (int k = 0; k < turns / 64; ++k) d = (k + 1000000007u) / d + 3u;                               // region division
-  for (int k = 0; k < turns / 128; ++k) atomicAdd(&counts[(d + k * 977u + i) & 65535u], 1u);  // region atomics
+  for (int k = 0; k < turns / 64; ++k) d = (k + 1000000007u) / d + 3u;  // region division
+  for (int k = 0; k < turns / 128; ++k)                                 // region atomics
+    atomicAdd(&counts[(d + k * 977u + i) & 65535u], 1u);                // region atomics
   out[i] = x + y + z + d;
 }
 

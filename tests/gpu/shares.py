@@ -9,6 +9,7 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -115,6 +116,9 @@ def shares_of_profile(report, lines, regions):
 def main():
     if len(sys.argv) not in (3, 6):
         sys.exit(__doc__)
+    for needed in ("nvcc", "ncu", "nvdisasm"):
+        if not shutil.which(needed):
+            sys.exit(f"shares.py: {needed} is not on the PATH: add the bin folder of CUDA, or of Nsight Compute")
     top, out, size = sys.argv[1], sys.argv[2], sys.argv[3:] or ["1024", "60", "40"]
     os.makedirs(out, exist_ok=True)
     program, cubin = os.path.join(out, "regions"), os.path.join(out, "regions.cubin")

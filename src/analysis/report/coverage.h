@@ -25,13 +25,4 @@ std::vector<std::pair<std::string, uint64_t>> by_code(const std::map<uint32_t, u
 std::vector<std::string> what_is_missing(const Session& session, bool has_tracing, bool has_memory_tracing,
                                          const ReportCoverage& coverage);
 
-// From the first operation that was recorded to give work to a GPU, or to wait for it, to the end of the last, over all
-// processes; 0 where there was none.
-Nanoseconds gpu_phase(const Run& tracing, const SiteTable& sites);
-
-// That, but for stretches of 100 ms or more, and a tenth of it, in which nothing calls the driver and no GPU works: Python may
-// import for seconds there. After GPU times are joined; where they are not known, all of it. Work of one thread counts as if it
-// ran one after the other, so what runs beside other work may hide such a stretch.
-Nanoseconds gpu_in_use(const Run& tracing, const SiteTable& sites);
-
 }  // namespace diogenes

@@ -272,7 +272,7 @@ struct Report {
   double whole_s() const { return part && part->seconds > 0 ? part->seconds : runtime_s; }
   double gpu_phase_s = 0;  // from the first GPU work to the end of the last; 0: unknown
   double gpu_in_use_s =
-      0;  // of that, without long stretches in which nothing happens (coverage.h); 0: unknown
+      0;  // of that, without long stretches in which nothing happens (gpu_phase.h); 0: unknown
   std::string driver_path, driver_build_id, driver_version;
   bool simulated = false;
   std::vector<ReportWaitFunction> wait_functions;

@@ -178,7 +178,7 @@ TEST(Json, ToTheLetter) {
   EXPECT_EQ(report["stages"][2]["name"], "memory-tracing");
   EXPECT_EQ(report["complete"], true);
   EXPECT_EQ(report["coverage"]["not_judged"][0], (json{{"code", "small-range"}, {"count", 1}}));
-  EXPECT_EQ(report["application"]["gpu_phase_s"], 0.9);
+  EXPECT_EQ(report["application"]["gpu_phase_s"], 0.95);
   EXPECT_EQ(report["application"]["gpu_in_use_s"], 0.9);
   EXPECT_EQ(report["problems"][0]["where"]["line"], 88);
   EXPECT_EQ(report["problems"][0]["where"]["column"], 3);

@@ -164,7 +164,7 @@ Report als_report() {
   error.where = error.stack[0];
   report.required = {error};
   report.coverage = {2501, 2500, {{"small-range", 1}}};
-  report.gpu_phase_s = 0.9;
+  report.gpu_phase_s = 0.95;
   report.gpu_in_use_s = 0.9;
   report.tool_version = "0.1.0";
   report.started = "2026-11-23T05:00:00Z";
