@@ -313,7 +313,10 @@ RequiredWaits ReportOfRun::add_needed(const ProblemInput& input, const std::vect
          return made_in_function_of(names_.stack(runs_.sites[call].place),
                                     names_.stack(runs_.sites[wait].place));
        },
-       longer_than_undisturbed()},
+       [this](SiteIndex call, SiteIndex wait) {
+         return made_in_part_of(names_.stack(runs_.sites[call].place), names_.stack(runs_.sites[wait].place));
+       },
+       &runs_.brought, longer_than_undisturbed()},
       {static_cast<int64_t>(phase_s * 1e9 * kRequiredShare)}, most);
   for (const Required& required : needed.found) description.add(required, runs_.brought);
   if (std::any_of(needed.found.begin(), needed.found.end(), [](const Required& one) { return !one.sends; }))

@@ -1,9 +1,9 @@
 #include "analysis/findings/asked_lines.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
+#include "analysis/findings/whole_calls.h"
 #include "analysis/runs/polls.h"
 #include "analysis/runs/recording_cost.h"
 
@@ -49,10 +49,6 @@ constexpr Bytes kManyBytes{4096};  // data: what the CPU computes from it, or ma
 constexpr uint64_t kOften = 10;    // sends of a line: less often is no loop
 constexpr int64_t kMostNotExplained = 3;
 
-bool gives_work(Role role) {
-  return role == Role::launch || role == Role::graph_launch || role == Role::fill;
-}
-
 // One that is asked for: a call, or a loop of queries from its first to its last.
 struct Wait {
   const std::vector<Operation>& operations;
@@ -81,14 +77,15 @@ class Gatherer {
         fixed_(fixed_by(problems, input.graph.threads.size())),
         line_of_(input.sites.size(), kNone),
         sending_line_of_(input.sites.size(), kNone),
-        is_python_(input.sites.size()) {
+        is_python_(input.sites.size()),
+        whole_(input, places) {
     found_.waits.resize(input.sites.size());
     set_not_explained();
   }
 
   AskedLines gather() {
     for (uint32_t t = 0; t < in_.graph.threads.size(); ++t) gather(t);
-    for (AskedLine& line : found_.lines) take_turns(line);
+    for (AskedLine& line : found_.lines) whole_.take(line);
     std::erase_if(found_.lines,
                   [](const AskedLine& line) { return line.required.sends && line.required.count < kOften; });
     return std::move(found_);
@@ -179,54 +176,12 @@ class Gatherer {
       freed = fixed == Fixed::moved ? operation.waited : Nanoseconds{};
       i = last;
     }
-    for (AskedLine& line : found_.lines) add_turns(line, t, operations, before);
-  }
-
-  // Turns of a loop around the line, with their calls, and the CPU time before each.
-  void add_turns(AskedLine& line, uint32_t t, const std::vector<Operation>& operations,
-                 const std::vector<Nanoseconds>& before) {
-    const std::vector<uint32_t> waits = std::exchange(line.waits, {});
-    if (waits.size() < 2 || !is_python(operations[waits.front()].site)) return;
-    const Turns turns = turns_of(operations, in_.sites, waits, [this](SiteIndex call, SiteIndex wait) {
-      return is_in_function(call, wait);
-    });
-    for (const Turns::Turn& turn : turns.all) {
-      Nanoseconds time;  // since the last call that goes: of the CPU, and of calls that ask for attributes
-      for (uint32_t i = turn.begin; i <= turn.end; ++i) {
-        const Operation& operation = operations[i];
-        const DriverFunction* function = function_of(in_.sites[operation.site]);
-        const bool goes = function && (gives_work(function->role) || function->role == Role::transfer);
-        time += before[i];
-        if (goes || is_wait(operation)) {
-          Change& change = line.turns.emplace_back(removed(t, i));
-          change.call_removed = goes || (function && function->role == Role::synchronize);
-          change.before = std::exchange(time, {});
-        } else if (!function || function->role != Role::query) {
-          time += operation.call;
-        }
-      }
+    for (AskedLine& line : found_.lines) {
+      const std::vector<uint32_t> waits = std::exchange(line.waits, {});
+      if (waits.empty() || !is_python(operations[waits.front()].site)) continue;
+      whole_.add_turns(line, t, waits, before);
+      if (line.part != PartOfCall::none) whole_.add_parts(line, t, waits, before);
     }
-    line.required.turns += turns.all.size();
-    line.required.loops += turns.loops;
-  }
-
-  // Where most of the line's waits are in turns.
-  void take_turns(AskedLine& line) const {
-    Required& required = line.required;
-    if (!in_turns(required.count, required.turns)) {
-      required.turns = required.loops = 0;
-      line.turns.clear();
-      return;
-    }
-    line.whole = replaced(line.whole, line.turns);
-    Nanoseconds most;
-    for (const Change& change : line.whole) {
-      const auto [process, thread] = in_.graph.origin[change.thread];
-      const Operation& operation =
-          in_.tracing.processes[process].threads[thread].operations[change.operation];
-      most += operation.call + change.before + change.behind;
-    }
-    line.most = std::max(line.most, most);
   }
 
   // One that found all done may have to wait once needless ones before it do not.
@@ -266,8 +221,11 @@ class Gatherer {
       if (number == next) {
         found_.lines.emplace_back().required.sends = sends;
         found_.lines.back().required.is_python = is_python(site);
-        if (places_.another_form && !sends)
-          found_.lines.back().required.another_form = places_.another_form(site).form();
+        if (places_.another_form && !sends) {
+          const PythonAdvice advice = places_.another_form(site);
+          found_.lines.back().required.another_form = advice.form();
+          found_.lines.back().part = advice.part;
+        }
       }
     }
     return number;
@@ -277,15 +235,6 @@ class Gatherer {
     std::optional<bool>& known = is_python_[site.value];
     if (!known) known = places_.is_python && places_.is_python(site);
     return *known;
-  }
-
-  bool is_in_function(SiteIndex call, SiteIndex wait) {
-    if (!places_.in_function_of) return false;
-    std::vector<Known>& known = in_function_[wait.value];
-    if (known.empty()) known.resize(in_.sites.size());
-    Known& one = known[call.value];
-    if (one == Known::not_asked) one = places_.in_function_of(call, wait) ? Known::yes : Known::no;
-    return one == Known::yes;
   }
 
   bool is_made_at_line(SiteIndex call, SiteIndex wait) {
@@ -315,7 +264,7 @@ class Gatherer {
       all_of_line = wait.since.size() - k <= kMostForOneWait && is_made_at_line(operation.site, at);
       if (!all_of_line) break;
       if (!function || !gives_work(function->role) || operation.outside) continue;
-      goes.push_back(removed(wait.thread, i));
+      goes.push_back(whole_.removed(wait.thread, i));
       line.most += operation.call;
     }
     line.required.launches += goes.size() - asked_for;
@@ -380,7 +329,7 @@ class Gatherer {
   // Before the first of them the program may do anything; in a loop it likely makes what it sends.
   void add_sent(AskedLine& line, uint32_t thread, uint32_t i, Nanoseconds before) {
     Required& required = line.required;
-    Change& change = line.changes.emplace_back(removed(thread, i));
+    Change& change = line.changes.emplace_back(whole_.removed(thread, i));
     if (required.count > 0) change.before = before;
     const auto [process, of_process] = in_.graph.origin[thread];
     const Operation& operation = in_.tracing.processes[process].threads[of_process].operations[i];
@@ -400,21 +349,6 @@ class Gatherer {
     line.whole.back().behind = time;
     line.required.work += time;
     line.most += time;
-  }
-
-  Change removed(uint32_t thread, uint32_t i) const {
-    const auto [process, of_process] = in_.graph.origin[thread];
-    const Operation& operation = in_.tracing.processes[process].threads[of_process].operations[i];
-    Change change;
-    change.thread = thread;
-    change.operation = i;
-    change.wait = in_.graph.threads[thread].wait_at[i];
-    change.waits = is_wait(operation);
-    change.launch_first = launches_first(function_of(in_.sites[operation.site]));
-    change.own = operation.own();
-    change.call_removed = true;
-    if (change.waits) change.wait_change = Change::Wait::removed;
-    return change;
   }
 
   void add(AskedLine& line, const Wait& wait) {
@@ -462,7 +396,7 @@ class Gatherer {
       if (operation.unused_percent > 0) line.in_part.push_back({process, of_process, i});
     }
     ++line.calls[{operation.site, waits}];
-    Change& change = line.changes.emplace_back(removed(wait.thread, i));
+    Change& change = line.changes.emplace_back(whole_.removed(wait.thread, i));
     if (polls) change.own = time;
     change.call_removed =
         polls || (function && (function->role == Role::synchronize || brings_to_host(*function)));
@@ -476,8 +410,7 @@ class Gatherer {
   std::vector<std::optional<bool>> is_python_;               // by site
   std::map<ActingPlace, uint32_t> by_place_[2];              // of lines that ask, and that send
   std::map<std::pair<SiteIndex, SiteIndex>, bool> at_line_;  // of a call and a wait
-  enum class Known : uint8_t { not_asked, no, yes };
-  std::unordered_map<uint32_t, std::vector<Known>> in_function_;  // of a wait's site, by calls'
+  WholeCalls whole_;
   AskedLines found_;
 };
 

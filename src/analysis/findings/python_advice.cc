@@ -136,6 +136,11 @@ std::string of_library(const std::vector<ReportFrame>& stack, PythonCause cause)
   }
 }
 
+PartOfCall part_of(const std::vector<ReportFrame>& stack, PythonCause cause) {
+  if (inside(stack, "/torch/distributions/")) return PartOfCall::left_out;
+  return cause == PythonCause::mask ? PartOfCall::done_once : PartOfCall::none;
+}
+
 }  // namespace
 
 PythonAdvice advice_where_it_waits(const std::vector<ReportFrame>& stack) {
@@ -143,7 +148,12 @@ PythonAdvice advice_where_it_waits(const std::vector<ReportFrame>& stack) {
   if (call.name.empty()) return {};
   if (const char* advice = of_call(call.name))
     return {advice, advice != kValue && advice != kFetch && advice != kStepBefore};
-  return {of_library(stack, call.cause), true};
+  PythonAdvice advice{of_library(stack, call.cause), true};
+  const ReportFrame* part = library_part(stack);
+  if (!part || advice.text.empty()) return advice;
+  advice.part = part_of(stack, call.cause);
+  advice.part_name = base_name(*part) + "()";
+  return advice;
 }
 
 std::string advice_where_nothing_needs_it(const std::vector<ReportFrame>& stack) {

@@ -13,10 +13,15 @@ namespace diogenes {
 
 enum class AnotherForm : uint8_t { none, waits_too, spares_the_wait };
 
+// Of the library's call, the part that waits (library_part): another form is without it, or it could be done once, before the loop.
+enum class PartOfCall : uint8_t { none, left_out, done_once };
+
 struct PythonAdvice {
   std::string text;
   // Another form has no result to wait for, so it does not matter whether many come at once.
   bool spares_the_wait = false;
+  PartOfCall part = PartOfCall::none;
+  std::string part_name{};  // its function
 
   AnotherForm form() const {
     if (text.empty()) return AnotherForm::none;

@@ -41,6 +41,33 @@ TEST(PythonAdvice, NamesTheFormThatDoesNotWait) {
   EXPECT_TRUE(says(argument.text, "validate_args=False")) << argument.text;
 }
 
+// The user's line calls a library's function, which calls another one of Python's.
+TEST(PythonAdvice, NamesThePartOfALibrarysCallThatWaits) {
+  const auto inner = [](const char* function, const char* file, const char* inside) {
+    std::vector<ReportFrame> frames = stack("Layer.forward", inside, "/v/site-packages/layers/layer.py");
+    frames.insert(frames.begin() + 1, frame(function, FrameOwner::library, file));
+    return frames;
+  };
+  const auto mask = advice_where_it_waits(inner("remove_loops", "/v/site-packages/layers/loop.py",
+                                                "at::native::nonzero_cuda(at::Tensor const&)"));
+  EXPECT_EQ(mask.part, PartOfCall::done_once);
+  EXPECT_EQ(mask.part_name, "remove_loops()");
+  Required required;
+  required.count = required.in_parts = 4;
+  required.another_form = mask.form();
+  EXPECT_TRUE(says(required_fix(required, mask), "do what remove_loops() does once, before the loop"));
+  required.in_parts = 0;
+  EXPECT_TRUE(says(required_fix(required, mask), "avoid masks here"));
+  const auto check = advice_where_it_waits(inner("Distribution._validate_sample",
+                                                 "/v/site-packages/torch/distributions/distribution.py",
+                                                 "at::native::is_nonzero"));
+  EXPECT_EQ(check.part, PartOfCall::left_out);
+  EXPECT_TRUE(says(required_fix(required, check), "validate_args=False"));
+  const auto direct = advice_where_it_waits(
+      stack("Layer.forward", "at::native::nonzero_cuda", "/v/site-packages/layers/layer.py"));
+  EXPECT_EQ(direct.part, PartOfCall::none) << "the user's call itself";
+}
+
 TEST(PythonAdvice, KnowsFunctionsByTheFileThatHasThem) {
   const auto cache =
       advice_where_it_waits(stack("empty_cache", "cudaFree", "/v/site-packages/torch/cuda/memory.py"));

@@ -23,14 +23,6 @@
 
 namespace diogenes {
 
-// Of the copies to the host at one site: how many there were, and how many of them brought the bytes that came most
-// often.
-struct BroughtValues {
-  uint64_t all = 0, same = 0;
-};
-// By site. `memory_tracing`: while it has its operations.
-std::vector<BroughtValues> brought_values(const Run& memory_tracing, const SiteTable& sites);
-
 struct RequiredWaits {
   std::vector<Required> found;  // largest gain first
   Figure together;              // of all that wait

@@ -3,20 +3,16 @@
 #include <gtest/gtest.h>
 
 #include "analysis/report/coverage.h"
-#include "analysis/testing/analysed.h"
+#include "analysis/testing/replayed.h"
 
 namespace diogenes {
 namespace {
 
 using namespace diogenes::testing;
 
-ProblemInput input_of(const Analysed& analysed) {
-  return {analysed.tracing, analysed.sites, analysed.graph, analysed.verdicts, analysed.first_uses, {}};
-}
-
 // Of sites that lie at places of their own.
 std::vector<Required> required_of(const Analysed& analysed, double least_us = 1, size_t most = 10) {
-  return find_required(input_of(analysed), analysed.problems.found, {},
+  return find_required(needed_input(analysed), analysed.problems.found, {},
                        Nanoseconds{static_cast<int64_t>(least_us * 1000)}, most)
       .found;
 }
@@ -78,22 +74,6 @@ TEST(Required, HoldsWhatAMoveGainsLittleOf) {
   EXPECT_EQ(required[0].count, 1u);
   EXPECT_DOUBLE_EQ(us(required[0].up_to.benefit), 25);
 }
-
-// The model `replay` of a timeline whose launches were traced, on a machine without latencies.
-struct Replayed {
-  explicit Replayed(const Timeline& trace, int64_t hook_cost_ns = 0)
-      : analysed(trace, {.hook_cost_ns = hook_cost_ns, .launches_traced = true}),
-        replay(analysed.tracing, analysed.sites, analysed.graph, {.machine = {}}),
-        models(analysed.graph, &replay, Model::replay) {}
-  RequiredWaits required(const Lines& lines = {}) const {
-    ProblemInput input = input_of(analysed);
-    input.models = &models;
-    return find_required(input, analysed.problems.found, lines, Nanoseconds{1000}, 10);
-  }
-  Analysed analysed;
-  Replay replay;
-  Models models;
-};
 
 // Kernels of 100, and work of 50 behind the flag that is read each time: 3 x 151. A needless wait takes the time over, so that
 // reading the flag finds all done. Without both, the kernels follow each other: they end at 301.
@@ -248,7 +228,7 @@ TEST(Required, SaysWhatOfTheDataNobodyLooksAt) {
       if (operation.bytes.count > 0) operation.gpu = Nanoseconds{40'000};
     const Replay replay(analysed.tracing, analysed.sites, analysed.graph, {.machine = {}});
     const Models models(analysed.graph, &replay, Model::replay);
-    ProblemInput input = input_of(analysed);
+    ProblemInput input = needed_input(analysed);
     input.models = &models;
     return find_required(input, {}, {}, Nanoseconds{1000}, 10).found.at(0);
   };
@@ -471,7 +451,7 @@ TEST(Required, SaysWhatAllLinesCostTogether) {
     trace.launch(1).sync(lasting(10)).from(0x100 * place).first_use(after(0)).work(50);
   Analysed analysed(trace);
   const RequiredWaits required =
-      find_required(input_of(analysed), analysed.problems.found, {}, Nanoseconds{1000}, 10);
+      find_required(needed_input(analysed), analysed.problems.found, {}, Nanoseconds{1000}, 10);
   ASSERT_EQ(required.found.size(), 2u);
   EXPECT_DOUBLE_EQ(us(required.together.benefit), 20);
 }

@@ -152,6 +152,7 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   out.in_a_row = required.in_a_row;
   out.turns = required.turns;
   out.loops = required.loops;
+  out.in_parts = required.in_parts;
   out.bytes = required.bytes.count;
   out.unused_bytes = required.unused.count;
   out.without_unused_s = required.without_unused.seconds();
@@ -175,7 +176,9 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   }
   out.up_to_s = required.up_to.benefit.seconds();
   out.up_to_percent = percent(required.up_to.benefit);
-  out.fix = required_fix(required, advice_where_it_waits(out.stack));
+  const PythonAdvice advice = advice_where_it_waits(out.stack);
+  out.fix = required_fix(required, advice);
+  if (required.in_parts > 0) out.part = advice.part_name;
   out.range = range_of(required.up_to);
   out.reasons = by_code(required.reasons);
   uint64_t most = 0;

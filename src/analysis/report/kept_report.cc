@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kKeptMagic = "diogenes-kept-report/7\n";
+constexpr std::string_view kKeptMagic = "diogenes-kept-report/8\n";
 constexpr const char* kFile = "report.kept";
 
 // What was proved is read anew each time (proved_report.h), and the timeline is made anew by those who show it.
@@ -67,9 +67,9 @@ KEPT(ReportProblem, id, key, source_key, kind, operation, api, count, instances,
      fix, where, via, source, stack, occurrences, proved)
 KEPT(ReportRequiredCall, key, operation, api, count, waits)
 KEPT(ReportRequired, id, key, source_key, operation, api, count, instances, not_judged, queries, launches,
-     in_a_row, turns, loops, sends, bytes, unused_bytes, without_unused_s, made_s, between_s, work_s,
-     at_most_s, waits_gain_s, waited_s, call_s, calls, up_to_s, up_to_percent, range, reasons, used_for, fix,
-     used_by, same_value, values, where, via, stack, occurrences, proved)
+     in_a_row, turns, loops, in_parts, part, sends, bytes, unused_bytes, without_unused_s, made_s, between_s,
+     work_s, at_most_s, waits_gain_s, waited_s, call_s, calls, up_to_s, up_to_percent, range, reasons,
+     used_for, fix, used_by, same_value, values, where, via, stack, occurrences, proved)
 KEPT(ReportCoverage, synchronizations, judged, not_judged)
 KEPT(ReportGroup, id, grouping, title, expected_benefit_s, expected_benefit_percent, synchronization_issues,
      transfer_issues, members, range, proved)

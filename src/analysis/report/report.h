@@ -135,6 +135,9 @@ constexpr bool come_one_by_one(uint64_t count, uint64_t in_a_row, uint64_t bytes
 // Is a line that waits `count` times mostly in a loop whose turns could be made at once?
 constexpr bool in_turns(uint64_t count, uint64_t turns) { return 2 * turns >= count && turns > 0; }
 
+// Are most of a line's waits in a part of the library's call that could go?
+constexpr bool in_parts(uint64_t count, uint64_t in_parts) { return 2 * in_parts >= count && in_parts > 0; }
+
 // In ReportRequired::reasons, of a profile: nobody looked at memory.
 inline constexpr const char* kOnlyProfiled = "profiled";
 
@@ -156,6 +159,8 @@ struct ReportRequired {
   uint64_t in_a_row = 0;              // of `count`: nothing but calls of this line came before them
   uint64_t turns = 0;                 // of `count`: in another turn of a loop than the line's wait before
   uint64_t loops = 0;                 // how often that loop was run: turns + loops are its turns
+  uint64_t in_parts = 0;              // of `count`: in `part`, which could go as a whole
+  std::string part;                   // the function of the library that waits, inside of the call; "": none
   bool sends = false;                 // no waits: `count` copies of data to the device
   uint64_t bytes = 0;                 // brought, or sent, by all of them
   uint64_t unused_bytes = 0;          // of those brought: nobody touched them, and they are a quarter or more

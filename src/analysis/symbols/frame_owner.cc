@@ -246,19 +246,29 @@ bool made_at_line_of(const std::vector<ReportFrame>& call, const std::vector<Rep
   });
 }
 
-bool made_in_function_of(const std::vector<ReportFrame>& call, const std::vector<ReportFrame>& line_of) {
-  const ReportFrame* acting = acting_frame(line_of);
-  if (!acting || acting->owner != FrameOwner::application || acting->line <= 0) return false;
-  const auto outer = static_cast<size_t>(&line_of.back() - acting);  // frames around it
+namespace {
+
+// Is `call` made below `function`, a frame of `other`, where all frames around it are the same?
+bool made_below(const std::vector<ReportFrame>& call, const std::vector<ReportFrame>& other,
+                const ReportFrame* function) {
+  const auto outer = static_cast<size_t>(&other.back() - function);  // frames around it
   if (call.size() <= outer) return false;
   const auto same_place = [](const ReportFrame& a, const ReportFrame& b) {
     return a.line == b.line && a.column == b.column && a.offset == b.offset && a.file == b.file &&
            a.function == b.function;
   };
-  if (!std::equal(call.rbegin(), call.rbegin() + static_cast<ptrdiff_t>(outer), line_of.rbegin(), same_place))
+  if (!std::equal(call.rbegin(), call.rbegin() + static_cast<ptrdiff_t>(outer), other.rbegin(), same_place))
     return false;
-  const ReportFrame& function = call[call.size() - 1 - outer];
-  return function.function == acting->function && function.file == acting->file;
+  const ReportFrame& its = call[call.size() - 1 - outer];
+  return its.function == function->function && its.file == function->file;
+}
+
+}  // namespace
+
+bool made_in_function_of(const std::vector<ReportFrame>& call, const std::vector<ReportFrame>& line_of) {
+  const ReportFrame* acting = acting_frame(line_of);
+  return acting && acting->owner == FrameOwner::application && acting->line > 0 &&
+         made_below(call, line_of, acting);
 }
 
 namespace {
@@ -298,6 +308,20 @@ bool is_copy_of_torch(const ReportFrame& callee, const std::string& name) {
 PythonCall called_python(const std::vector<ReportFrame>& stack) {
   const ReportFrame* callee = library_callee(stack, acting_frame(stack));
   return callee ? python_call(stack, callee) : PythonCall{};
+}
+
+const ReportFrame* library_part(const std::vector<ReportFrame>& stack) {
+  const ReportFrame* callee = library_callee(stack, acting_frame(stack));
+  if (!callee) return nullptr;
+  const auto innermost = std::find_if(stack.begin(), stack.end(),
+                                      [](const ReportFrame& frame) { return frame.language == "python"; });
+  const ReportFrame* part = innermost == stack.end() ? nullptr : &*innermost;
+  return part && part < behind_wrappers(stack, callee) ? part : nullptr;
+}
+
+bool made_in_part_of(const std::vector<ReportFrame>& call, const std::vector<ReportFrame>& wait) {
+  const ReportFrame* part = library_part(wait);
+  return part && made_below(call, wait, part);
 }
 
 std::string called_library(const std::vector<ReportFrame>& stack) {

@@ -58,6 +58,11 @@ bool made_at_line_of(const std::vector<ReportFrame>& call, const std::vector<Rep
 // Is `call` made below the function that has the line to act on of `line_of`, and was that function called from the same lines?
 bool made_in_function_of(const std::vector<ReportFrame>& call, const std::vector<ReportFrame>& line_of);
 
+// The innermost Python function, if it is a library's and not what the application calls: a part of that. Null: there is none.
+const ReportFrame* library_part(const std::vector<ReportFrame>& stack);
+// Is `call` made below the library's part that makes `wait`, in the same call of it?
+bool made_in_part_of(const std::vector<ReportFrame>& call, const std::vector<ReportFrame>& wait);
+
 // The function without arguments and version namespaces, as its author would say it. Python's names are that already.
 std::string base_name(const ReportFrame& frame);
 

@@ -182,6 +182,28 @@ TEST(MadeInFunction, IsWhatItMakesWhereItIsCalled) {
   EXPECT_FALSE(made_in_function_of(wait, {}));
 }
 
+// A layer of a library removes loops from what it is given, by a mask.
+TEST(LibraryPart, IsWhatTheLibrarysCallDoesInside) {
+  const auto made = [](int line, int called_at) {
+    return owned({frame("at::nonzero", "", 0, "/usr/lib/libtorch.so"),
+                  python("remove_loops", "/v/site-packages/geometric/loop.py", line),
+                  python("Conv.forward", "/v/site-packages/geometric/conv.py", called_at),
+                  python("Module._call_impl", "/v/site-packages/torch/nn/modules/module.py", 9),
+                  python("step", "/home/u/solver/a.py", 40)});
+  };
+  const std::vector<ReportFrame> wait = made(12, 80);
+  ASSERT_NE(library_part(wait), nullptr);
+  EXPECT_EQ(base_name(*library_part(wait)), "remove_loops");
+  EXPECT_TRUE(made_in_part_of(made(10, 80), wait));
+  EXPECT_FALSE(made_in_part_of(made(10, 81), wait)) << "another call of it";
+  const std::vector<ReportFrame> layer(wait.begin() + 2, wait.end());
+  EXPECT_FALSE(made_in_part_of(layer, wait));
+  EXPECT_EQ(library_part(layer), nullptr) << "it is what the application calls";
+  EXPECT_FALSE(made_in_part_of(wait, layer));
+  EXPECT_EQ(library_part({wait.end() - 1, wait.end()}), nullptr);
+  EXPECT_EQ(library_part({}), nullptr);
+}
+
 TEST(ActingFrame, WithoutLinesIsAFunctionOfTheApplication) {
   auto stack = owned({frame("x", "x.c", 5, "/lib/x86_64-linux-gnu/libc.so.6"), frame("cudaFree", ""),
                       frame("f()", ""), frame("main", "")});

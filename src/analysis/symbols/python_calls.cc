@@ -183,10 +183,15 @@ PythonCause cause_of(const std::vector<ReportFrame>& stack, const ReportFrame* c
 
 }  // namespace
 
-PythonCall python_call(const std::vector<ReportFrame>& stack, const ReportFrame* callee) {
+const ReportFrame* behind_wrappers(const std::vector<ReportFrame>& stack, const ReportFrame* callee) {
   while (callee != stack.data() && is_wrapper(*callee) && callee[-1].language == "python" &&
          callee[-1].owner == FrameOwner::library)
     --callee;
+  return callee;
+}
+
+PythonCall python_call(const std::vector<ReportFrame>& stack, const ReportFrame* callee) {
+  callee = behind_wrappers(stack, callee);
   PythonCall call{name_of_call(*callee), PythonCause::other};
   if (call.name.empty()) return call;
   call.cause = cause_of(stack, callee);

@@ -26,8 +26,10 @@ struct PythonCall {
   PythonCause cause = PythonCause::other;
 };
 
-// `callee`: of `stack`, what the application's frame calls. A wrapper that only calls on (PyTorch's Module._call_impl) is
-// followed to what it calls.
+// A wrapper that only calls on (PyTorch's Module._call_impl) is followed to what it calls. `callee`: of `stack`.
+const ReportFrame* behind_wrappers(const std::vector<ReportFrame>& stack, const ReportFrame* callee);
+
+// `callee`: of `stack`, what the application's frame calls, or a wrapper of it.
 PythonCall python_call(const std::vector<ReportFrame>& stack, const ReportFrame* callee);
 
 // The same of one frame alone: "tensor[...]"; "": it is no function of a Python library, or a wrapper.

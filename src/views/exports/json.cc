@@ -222,6 +222,8 @@ Json required_json(const ReportRequired& required) {
       {"in_a_row", required.in_a_row},
       {"turns", required.turns},
       {"loops", required.loops},
+      {"in_parts", required.in_parts},
+      {"part", text_or_null(required.part)},
       {"between_s", required.between_s},
       {"work_s", required.work_s},
       {"at_most_s", required.at_most_s},

@@ -233,6 +233,8 @@ std::string whole_text(const ReportRequired& required) {
     return fmt::format("; with the {} of the loop around it made at once (it is run {}){}",
                        counted(required.turns + required.loops, "turn"), counted(required.loops, "time"),
                        alone);
+  if (in_parts(required.count, required.in_parts))
+    return fmt::format("; with all that {} does around them{}", required.part, alone);
   std::string more;
   const auto add = [&](const std::string& text) { more += (more.empty() ? "" : " and ") + text; };
   if (required.launches > 0)
