@@ -1,6 +1,7 @@
 #include "python/code_file.h"
 
 #include "base/known_keys.h"
+#include "python/copied_code.h"
 #include "trace/growing_file.h"
 
 namespace diogenes::python {
@@ -8,79 +9,16 @@ namespace diogenes::python {
 namespace {
 
 constexpr size_t kMostFileBytes = 128 << 20;  // as far as a frame's index reaches
-constexpr uint64_t kMostPath = 4096, kMostName = 1024, kMostLines = 128 << 10;
 
 KnownKeys<1 << 16> known;  // functions that are told apart
 GrowingFile file;
 GrowingFile::MapPart map_file_part = nullptr;
 
-// As UTF-8, at most `most` bytes of it.
-uint32_t put_character(uint32_t character, uint8_t* to) {
-  if (character < 0x80) return to[0] = static_cast<uint8_t>(character), 1;
-  const auto last = [&](int shift) { return static_cast<uint8_t>(0x80 | (character >> shift & 0x3f)); };
-  if (character < 0x800) return to[0] = static_cast<uint8_t>(0xc0 | character >> 6), to[1] = last(0), 2;
-  if (character < 0x10000)
-    return to[0] = static_cast<uint8_t>(0xe0 | character >> 12), to[1] = last(6), to[2] = last(0), 3;
-  return to[0] = static_cast<uint8_t>(0xf0 | (character >> 18 & 7)), to[1] = last(12), to[2] = last(6),
-         to[3] = last(0), 4;
-}
-
-bool copy_text(const Layout& at, uintptr_t text, uint64_t most, uint8_t* to, uint32_t& bytes) {
-  View view;
-  bytes = 0;
-  if (!ThroughKernel::look(text, at.ascii_bytes, view)) return false;
-  const auto length = view.get<uint64_t>(at.text_length);
-  const uint32_t state = view.get<uint32_t>(at.text_state) >> at.kind_shift;
-  const uint32_t width = state & 7;
-  if (!(state & 8) || (width != 1 && width != 2 && width != 4)) return false;  // not compact: not a plain str
-  uintptr_t from = text + ((state & 16) ? at.ascii_bytes : at.compact_bytes);
-  for (uint64_t left = length; left > 0;) {
-    const uint64_t step = left < sizeof view.copy / width ? left : sizeof view.copy / width;
-    if (!ThroughKernel::copy(from, step * width, view.copy)) return false;
-    for (uint64_t i = 0; i < step; ++i) {
-      if (bytes + 4 > most) return true;
-      uint32_t character = 0;
-      memcpy(&character, view.copy + i * width, width);
-      bytes += put_character(character, to + bytes);
-    }
-    from += step * width;
-    left -= step;
-  }
-  return true;
-}
-
-bool copy_lines(const Layout& at, uintptr_t lines, uint8_t* to, uint32_t& bytes) {
-  uint64_t length = 0;
-  bytes = 0;
-  if (!ThroughKernel::copy(lines + at.bytes_length, sizeof length, &length)) return false;
-  if (length > kMostLines) length = kMostLines;
-  bytes = static_cast<uint32_t>(length);
-  return length == 0 || ThroughKernel::copy(lines + at.bytes_data, length, to);
-}
-
-uint32_t copy_code(const Interpreter& interpreter, uintptr_t code) {
-  const Layout& at = interpreter.layout;
-  View view;
-  if (!ThroughKernel::look(code, at.code_bytes, view) ||
-      view.get<uintptr_t>(at.type) != interpreter.code_type)
-    return 0;
-  constexpr size_t kMost = sizeof(CodeRecord) + kMostPath + kMostName + kMostLines + 8;
+uint32_t copy_into_file(const Interpreter& interpreter, uintptr_t code) {
   uint8_t* const record =
-      map_file_part ? file.make_room("python", kMost, map_file_part, kMostFileBytes) : nullptr;
-  if (!record) return 0;
-  CodeRecord header{};
-  header.version = at.version;
-  header.first_line = view.get<int32_t>(at.first_line);
-  uint8_t* to = record + sizeof header;
-  if (!copy_text(at, view.get<uintptr_t>(at.file), kMostPath, to, header.file_bytes)) return 0;
-  to += header.file_bytes;
-  if (!copy_text(at, view.get<uintptr_t>(at.name), kMostName, to, header.name_bytes)) return 0;
-  to += header.name_bytes;
-  if (!copy_lines(at, view.get<uintptr_t>(at.lines), to, header.lines_bytes)) return 0;
-  to += header.lines_bytes;
-  while ((to - record) % 8 != 0) *to++ = 0;
-  header.bytes = static_cast<uint32_t>(to - record);
-  memcpy(record + 8, reinterpret_cast<uint8_t*>(&header) + 8, sizeof header - 8);
+      map_file_part ? file.make_room("python", kMostCodeBytes, map_file_part, kMostFileBytes) : nullptr;
+  CodeRecord header;
+  if (!record || !copy_code<ThroughKernel>(interpreter, code, header, record)) return 0;
   return file.add(header, header.bytes);
 }
 
@@ -91,7 +29,7 @@ void set_map_part(GrowingFile::MapPart map_part) { map_file_part = map_part; }
 uint32_t code_index(const Interpreter& interpreter, const PythonReading::Entry& entry) {
   if (const uint32_t index = known.find(entry.fingerprint)) return index;
   if (known.full()) return 0;
-  const uint32_t index = copy_code(interpreter, entry.code);
+  const uint32_t index = copy_into_file(interpreter, entry.code);
   if (index) known.insert(entry.fingerprint, index);
   return index;
 }
@@ -100,7 +38,7 @@ uint32_t copy_name(const Interpreter& interpreter, uintptr_t code, unsigned offs
   uintptr_t text = 0;
   uint32_t bytes = 0;
   if (!ThroughKernel::copy(code + offset, sizeof text, &text) ||
-      !copy_text(interpreter.layout, text, most, reinterpret_cast<uint8_t*>(to), bytes))
+      !copy_text<ThroughKernel>(interpreter.layout, text, most, reinterpret_cast<uint8_t*>(to), bytes))
     return 0;
   return bytes;
 }

@@ -6,7 +6,9 @@
 #include <atomic>
 
 #include "base/memory_probe.h"
+#include "python/running_layout.h"
 #include "python/thread_list.h"
+#include "python/thread_table.h"
 #include "python/waiter.h"
 
 namespace diogenes::python {
@@ -53,15 +55,6 @@ uint32_t version_of(const Symbol& symbol) {
   if (exports("PyFrame_GetCode")) return 0x03090000;
   if (exports("PyCode_NewWithPosOnlyArgs")) return 0x03080000;
   return 0;
-}
-
-Layout layout_of(uint32_t version, uintptr_t runtime) {
-  const uint32_t minor = version >> 16;
-  if (minor < 0x030d) return layout_from_table(minor);
-  uint64_t offsets[kDebugOffsetWords];
-  if (!ThroughKernel::copy(runtime, sizeof offsets, offsets)) return {};
-  const Layout layout = layout_from_debug_offsets(offsets);
-  return layout.version == minor ? layout : Layout{};
 }
 
 bool is_started(const Interpreter& interpreter) {
@@ -186,7 +179,7 @@ void add_image(const void* image, uintptr_t (*symbol_of)(const void* image, cons
   versions[count] = version_of(symbol);
   candidates[count].runtime = runtime;
   candidates[count].code_type = code_type.load(std::memory_order_relaxed);
-  candidates[count].layout = layout_of(versions[count], runtime);
+  candidates[count].layout = layout_of<ThroughKernel>(versions[count], runtime);
   candidate_count.store(count + 1, std::memory_order_release);
 }
 
@@ -214,7 +207,8 @@ const Interpreter* running_interpreter(PythonSummary& summary) {
 
 void look_for_others(PythonSummary& summary) { look(summary); }
 
-uintptr_t thread_state_here(const Interpreter& interpreter, PythonReading& scratch, PythonSummary& summary) {
+uintptr_t thread_state_here(const Interpreter& interpreter, bool in_signal, PythonReading& scratch,
+                            PythonSummary& summary) {
   const uintptr_t state =
       interpreter.layout.threads != 0 ? listed_state(interpreter) : kept_state(interpreter, scratch, summary);
   if (state == 0 || (state == known.wanting && known.times >= kMostTimes)) return 0;
@@ -227,6 +221,7 @@ uintptr_t thread_state_here(const Interpreter& interpreter, PythonReading& scrat
   }
   known = {state, known.wanting, known.times};
   note_state(state);
+  if (!in_signal) publish(interpreter, summary.version, state);
   summary.state = static_cast<uint32_t>(PythonState::read);
   return state;
 }

@@ -20,7 +20,8 @@ void look_for_others(PythonSummary& summary);
 
 // The calling thread's state: found by its key or in the list of all, and checked whenever it is not the one of before. 0: the
 // thread has none, or one that cannot be read (counted).
-uintptr_t thread_state_here(const Interpreter& interpreter, PythonReading& scratch, PythonSummary& summary);
+uintptr_t thread_state_here(const Interpreter& interpreter, bool in_signal, PythonReading& scratch,
+                            PythonSummary& summary);
 // Its frames were not what they should be.
 void check_thread_state_again();
 

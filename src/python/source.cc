@@ -10,6 +10,7 @@
 #include "python/chain.h"
 #include "python/code_file.h"
 #include "python/interpreters.h"
+#include "python/thread_table.h"
 #include "python/waiter.h"
 
 namespace diogenes::python {
@@ -76,7 +77,7 @@ uint32_t make_stack(const Interpreter& interpreter, uint32_t stack, const Found&
 
 // The frames of the calling thread. In a signal's handler they may be anywhere between two states.
 bool read(const Interpreter& interpreter, bool in_signal, PythonReading& to, PythonSummary& summary) {
-  const uintptr_t state = thread_state_here(interpreter, to, summary);
+  const uintptr_t state = thread_state_here(interpreter, in_signal, to, summary);
   if (state == 0) return false;
   const bool good = in_signal ? ChainReader<ThroughKernel>(interpreter).read(state, to)
                               : ChainReader<InPlace>(interpreter).read(state, to);
@@ -147,6 +148,7 @@ uint32_t add(uint32_t stack, bool in_signal, PythonSummary& summary) {
 void forget() {
   stacks.clear();
   forget_code();
+  forget_published();
   busy.store(false, std::memory_order_relaxed);
 }
 
@@ -158,6 +160,7 @@ extern "C" __attribute__((visibility("default"))) const PythonSource diogenes_py
     [](const PythonServices& of_agent) {
       services = of_agent;
       set_map_part(of_agent.map_part);
+      set_table_map_part(of_agent.map_part);
     },
     [](const void* image) { add_image(image, services.symbol); },
     drop_image,

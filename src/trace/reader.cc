@@ -6,6 +6,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "trace/python_sample_records.h"
+
 namespace diogenes {
 namespace {
 
@@ -95,8 +97,8 @@ void read_operands(ProcessTrace& trace) {
 }
 
 // Written where Python's frames were read.
-void read_code(ProcessTrace& trace) {
-  fs::path path = trace.folder / "python";
+void read_code(ProcessTrace& trace, const char* name, CodeTable& table) {
+  fs::path path = trace.folder / name;
   std::error_code failed;
   if (!fs::exists(path, failed)) return;
   auto file = MappedFile::open(path);
@@ -108,7 +110,7 @@ void read_code(ProcessTrace& trace) {
     trace.missing.push_back(shown(path) + ": " + *damage);
     return;
   }
-  trace.code = CodeTable(std::move(*file));
+  table = CodeTable(std::move(*file));
 }
 
 // Written where GPU times are taken.
@@ -311,7 +313,8 @@ Result<ProcessTrace> read_process(const fs::path& folder) {
   std::error_code failed;
   if (trace.process.used_cuda || fs::exists(folder / "modules", failed)) read_modules(trace);
   read_operands(trace);
-  read_code(trace);
+  read_code(trace, "python", trace.code);
+  read_code(trace, kPythonSampledFile, trace.sampled_code);
   read_kernels(trace);
   trace.gpu_samples = read_gpu_samples(folder, trace.missing);
   read_threads(trace);

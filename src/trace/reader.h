@@ -203,6 +203,7 @@ struct ProcessTrace {
   StackTable stacks;
   OperandTable operands;
   CodeTable code;
+  CodeTable sampled_code;  // of kPythonSampled
   KernelTable kernels;
   GpuSamples gpu_samples;
   std::vector<ThreadTrace> threads;  // by ordinal; the ordinals may have gaps

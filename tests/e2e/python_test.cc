@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <map>
 
 #include "pythons.h"
@@ -96,6 +97,33 @@ TEST_P(Python, TurnsOfALoopAreCounted) {
   EXPECT_EQ((*found)["loops"], 12u) << *found;
   EXPECT_GT((*found)["up_to_s"].get<double>(), (*found)["waits_gain_s"].get<double>()) << *found;
   EXPECT_NE(text(*found, "fix").find("all turns of the loop around it at once"), std::string::npos) << *found;
+}
+
+// What Python does between two calls of the driver, by samples of the CPU or by readings alone.
+TEST_P(Python, ItsOwnWorkIsNamedInAProfile) {
+  for (const bool perf : {true, false}) {
+    const bench::TemporaryFolder folder;
+    const std::string session = folder.path() / "session.diogenes";
+    std::vector<std::string> words = {
+        built("bin/diogenes"),      "profile", "--driver", "simulated", "--output", session, "--", GetParam(),
+        kPrograms + "/computes.py", kKernels};
+    if (!perf) words.insert(words.begin(), built("bin/tests/programs/without_perf"));
+    const auto run = bench::run_process(words, {.environment = {"XDG_CACHE_HOME=" + built("e2e-cache")}});
+    ASSERT_EQ(run.exit_status, 0) << run.errors;
+    EXPECT_EQ(run.output, "669\n");
+    if (run.errors.find("refuses to read the program's memory") != std::string::npos)
+      GTEST_SKIP() << "the program's memory may not be read here";
+    std::ifstream in(session + "/report.json");
+    const json report = json::parse(in, nullptr, false);
+    ASSERT_TRUE(report.is_object());
+    double idle_s = 0;
+    for (const json& context : report.at("profile").at("contexts"))
+      if (context.value("name", "") == "count_of_primes") {
+        EXPECT_EQ(context.at("language"), "python");
+        idle_s += context.at("inclusive").value("idle_s", 0.0);
+      }
+    EXPECT_GT(idle_s, 0) << perf << report.at("profile").at("contexts");
+  }
 }
 
 // How the interpreter's frames are read is not the program's doing: it ends no watching.

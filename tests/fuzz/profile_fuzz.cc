@@ -1,8 +1,9 @@
-// The files `kernels` (trace/kernel_table.h) and `cpu-samples` (trace/cpu_samples.h). The input's first byte says which: 'k' or
-// 's'; the file follows.
+// The files `kernels` (trace/kernel_table.h), `cpu-samples` (trace/cpu_samples.h) and `python-samples` (trace/python_samples.h).
+// The input's first byte says which: 'k', 's' or 'y'; the file follows.
 #include "target.h"
 #include "trace/cpu_samples.h"
 #include "trace/kernel_table.h"
+#include "trace/python_samples.h"
 
 namespace diogenes::fuzz {
 namespace {
@@ -32,6 +33,16 @@ void read_samples(const std::filesystem::path& path) {
   }
 }
 
+void read_python(const std::filesystem::path& path) {
+  Result<PythonSamples> samples = PythonSamples::open(path);
+  require(samples.ok(), "a file that is there can be opened");
+  for (const PythonSample& sample : samples->all()) {
+    require(!sample.frames.empty() && sample.frames.size() <= PythonSamples::kMostFrames,
+            "a reading has frames, and not too many");
+    for (const uint64_t frame : sample.frames) sum += frame;
+  }
+}
+
 }  // namespace
 
 void run_on(std::span<const uint8_t> bytes) {
@@ -40,6 +51,7 @@ void run_on(std::span<const uint8_t> bytes) {
   write_file(file, bytes.subspan(1));
   if (bytes[0] == 'k') read_kernels(file, bytes.size() - 1);
   if (bytes[0] == 's') read_samples(file);
+  if (bytes[0] == 'y') read_python(file);
 }
 
 }  // namespace diogenes::fuzz

@@ -20,7 +20,7 @@ MAY = {
     "corrector": "trace ffm driver base",
     "analysis": "trace ffm driver base",
     "views": "base",  # and of the analysis the report alone
-    "launcher": "views analysis trace ffm driver base",
+    "launcher": "views analysis python trace ffm driver base",  # python: how its memory is read
     "sim": "driver base",
 }
 # Rooms in order: each may include itself and those before it. ".": the files of the folder itself. A folder with rooms may

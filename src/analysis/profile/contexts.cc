@@ -237,29 +237,52 @@ class Tree {
     return scale;
   }
 
+  using Frames = std::vector<const ReportFrame*>;
+
+  static std::optional<size_t> outermost_of(const Frames& frames, const std::string& name) {
+    for (size_t i = frames.size(); i-- > 0;)
+      if (frames[i]->function == name) return i;
+    return std::nullopt;
+  }
+
+  // Frames of Python are all there, so a function of Python that is not among them was left already, or not called yet: where two
+  // calls of one line lie around a loop, say, `node` is what makes them. Out: the context that holds the sample, and how many frames
+  // are inside of it.
+  std::pair<uint32_t, size_t> holder(uint32_t node, const Frames& frames, size_t native) const {
+    for (uint32_t python = node; python != 0; python = out_.nodes[python].parent) {
+      if (out_.nodes[python].language != "python") continue;
+      const std::optional<size_t> found = outermost_of(frames, out_.nodes[python].name);
+      if (!found) node = out_.nodes[python].parent;
+      // In a library's code that it calls, unless that called Python again.
+      if (found) return {*found == native ? node : python, *found};
+    }
+    return {0, frames.size()};
+  }
+
   // The context that a sample was in, at `node` or below it.
   uint32_t below(uint32_t p, uint32_t node, const UnwoundSample& sample) {
-    std::vector<const ReportFrame*> frames;
+    Frames frames;
     for (const Frame frame : sample.frames)
       for (const ReportFrame& one : in_.named(p, frame)) frames.push_back(&one);
+    const auto native = static_cast<size_t>(
+        std::find_if(frames.begin(), frames.end(),
+                     [](const ReportFrame* frame) { return frame->language == "python"; }) -
+        frames.begin());
     size_t outer = frames.size();  // frames inside of this one are below the node
-    const ReportContext& above = out_.nodes[node];
     int line = 0;
+    if (native < frames.size()) std::tie(node, outer) = holder(node, frames, native);
     if (node == 0) {
+      outer = frames.size();
       for (size_t i = frames.size(); i-- > 0;)
         if (is_outermost(*frames[i])) {
           outer = i + 1;
           break;
         }
       while (outer > 0 && starts_threads(*frames[outer - 1])) --outer;
-    } else {
-      for (size_t i = frames.size(); i-- > 0;)
-        if (frames[i]->function == above.name) {
-          outer = i;
-          line = frames[i]->line;
-          break;
-        }
+    } else if (native == frames.size()) {
+      outer = outermost_of(frames, out_.nodes[node].name).value_or(frames.size());
     }
+    if (node != 0 && outer < frames.size()) line = frames[outer]->line;
     // Of the interpreter's own frames, those inside of its innermost loop tell something.
     for (size_t i = 0; i < outer; ++i)
       if (frames[i]->function.starts_with("_PyEval_EvalFrame")) {

@@ -14,10 +14,12 @@ using namespace diogenes::testing;
 using Kind = ReportContext::Kind;
 
 // main (line 1 or 2) calls step, which calls helper or the driver. A frame's offset says which function and line:
-// 0x1LL is main at line LL, 0x2LL step, 0x3LL a library's helper, 0x4LL the runtime.
+// 0x1LL is main at line LL, 0x2LL step, 0x3LL a library's helper, 0x4LL the runtime, 0x5LL primes; 0x1000 more is Python.
 ReportFrame frame_at(uint64_t offset) {
-  static const char* const kNames[] = {"", "main", "step", "helper", "cudaLaunchKernel"};
+  static const char* const kNames[] = {"", "main", "step", "helper", "cudaLaunchKernel", "primes"};
   ReportFrame frame;
+  if (offset >= 0x1000) frame.language = "python";
+  offset %= 0x1000;
   frame.function = kNames[offset >> 8];
   frame.file = "app.cc";
   frame.line = static_cast<int>(offset & 0xff);
@@ -239,6 +241,30 @@ TEST_F(ContextsTest, SamplesGiveNoMoreThanThereIs) {
   const Contexts contexts = contexts_of(three_calls());
   EXPECT_NEAR(us(at(contexts, {"main", "step", "helper"}).cpu_s), 3.5, 1e-6);
   EXPECT_NEAR(us(at(contexts, {"main", "step"}).cpu_s), 3.5, 1e-6);
+}
+
+// One line of step makes both calls, so the 10 between them seem to be step's. Python's frames say otherwise: for 4 main was in
+// primes, for 3 step was in a library's helper, and for 2 that was in a function of Python again.
+TEST_F(ContextsTest, AFunctionOfPythonThatWasLeftHasNoTime) {
+  constexpr int64_t kStart = 1'000'000;
+  const auto calls = stack({0x1205, 0x1101});
+  auto trace = timeline().work(5).launch(2).from_stack(calls).work(10).launch(2).from_stack(calls).work(4);
+  samples_ = {{{{kStart + 8'000}, {4'000}, 100, stack({0x1507, 0x1102})},
+               {{kStart + 10'000}, {3'000}, 100, stack({0x309, 0x1205, 0x1101})},
+               {{kStart + 12'000}, {2'000}, 100, stack({0x1508, 0x1205, 0x1101})}}};
+  const Contexts contexts = contexts_of(trace);
+  EXPECT_NEAR(us(at(contexts, {"main", "primes"}).cpu_s), 4, 1e-6);
+  EXPECT_NEAR(us(at(contexts, {"main", "step", "helper"}).cpu_s), 3, 1e-6);
+  EXPECT_NEAR(us(at(contexts, {"main", "step", "primes"}).cpu_s), 2, 1e-6);
+  EXPECT_NEAR(us(at(contexts, {"main", "step"}).cpu_s), 1, 1e-6);
+}
+
+// Without any function of the context in it, as at the program's end.
+TEST_F(ContextsTest, PythonElsewhereIsBelowTheProgram) {
+  const auto calls = stack({0x1205, 0x1101});
+  auto trace = timeline().work(5).launch(2).from_stack(calls).work(10).launch(2).from_stack(calls).work(4);
+  samples_ = {{{{1'008'000}, {4'000}, 100, stack({0x1507})}}};
+  EXPECT_NEAR(us(at(contexts_of(trace), {"primes"}).cpu_s), 4, 1e-6);
 }
 
 TEST_F(ContextsTest, AThreadWithoutCallsHasWhatSamplesSaw) {

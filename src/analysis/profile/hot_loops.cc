@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "trace/python_sample_records.h"
+
 namespace diogenes {
 namespace {
 
@@ -65,7 +67,7 @@ class HotLoops {
   }
 
   bool is_own(uint32_t process, Frame frame) {
-    if (frame.module() >= Frame::kPythonOfWaiter) return false;
+    if (frame.module() >= kPythonSampled) return false;
     const Names& names = named(process, frame);
     return !names.empty() && names.back().owner == FrameOwner::application;
   }

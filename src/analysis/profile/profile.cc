@@ -7,6 +7,7 @@
 #include "analysis/profile/hot_loops.h"
 #include "analysis/profile/inside_kernels.h"
 #include "analysis/profile/occupancy.h"
+#include "analysis/samples/python_readings.h"
 #include "analysis/symbols/dwarf_frames.h"
 #include "analysis/symbols/frame_owner.h"
 #include "analysis/symbols/module_file.h"
@@ -348,9 +349,11 @@ std::vector<std::vector<UnwoundSample>> find_names(const Run& tracing, const Sit
                                                    StackNames& names, const CpuSamples* samples) {
   auto unwinding = in_background([&] {
     std::vector<std::vector<UnwoundSample>> unwound;
-    if (samples)
-      for (const Process& process : tracing.processes)
-        unwound.push_back(unwind(*process.trace, samples->all()));
+    for (const Process& process : tracing.processes) {
+      std::vector<UnwoundSample>& of_process = unwound.emplace_back();
+      if (samples) of_process = unwind(*process.trace, samples->all());
+      add_python(process, python_readings(*process.trace), of_process);
+    }
     return unwound;
   });
   names.find(sites);

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "analysis/symbols/python_lines.h"
+#include "trace/python_sample_records.h"
 
 namespace diogenes {
 namespace {
@@ -70,7 +71,8 @@ ReportFrame python_frame(const ProcessTrace& process, Frame frame) {
   ReportFrame result;
   result.language = "python";
   result.waits = frame.module() == Frame::kPythonOfWaiter;
-  const auto code = process.code.code(PythonFrame::of(frame).code);
+  const CodeTable& codes = frame.module() == kPythonSampled ? process.sampled_code : process.code;
+  const auto code = codes.code(PythonFrame::of(frame).code);
   if (!code) return result;
   result.function = code->name;
   result.file = code->file;

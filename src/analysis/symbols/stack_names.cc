@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "analysis/symbols/mixed_stack.h"
+#include "trace/python_sample_records.h"
 
 namespace diogenes {
 
@@ -57,6 +58,7 @@ const std::vector<ReportFrame>& StackNames::named(const ProcessTrace& process, N
 }
 
 std::vector<ReportFrame> StackNames::found(const ProcessTrace& process, Namer& code, Frame frame) {
+  if (frame.module() == kPythonSampled) return {python_frame(process, frame)};
   static constexpr ModuleRecord kNoFile{};
   const ModuleRecord* module = process.module(frame.module());
   if (!module) return code.symbolizer.frames(kNoFile, frame.offset());

@@ -18,6 +18,7 @@
 #include "launcher/process/signals_blocked.h"
 #include "launcher/sampling/cpu_sampler.h"
 #include "launcher/sampling/gpu_clock_reader.h"
+#include "launcher/sampling/python_sampler.h"
 #include "trace/cpu_samples.h"
 #include "views/text/text.h"
 
@@ -141,8 +142,11 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
   if (is_terminal(STDERR_FILENO)) target.every_second = [this](Nanoseconds time) { progress_.elapsed(time); };
   streams_->route(target, run_folder);
   const OthersLoad others;
-  CpuSampler sampler(run_folder / kCpuSamplesFile);
+  PythonSampler python(run_folder);
+  CpuSampler sampler(run_folder / kCpuSamplesFile,
+                     [&python](uint32_t pid, uint32_t tid) { python.at_sample(pid, tid); });
   const bool samples = options_.profile && !options_.in_windows() && sampler.start();
+  if (options_.profile && !options_.in_windows() && !samples) python.start();
   GpuClockReader clocks(run_folder / kGpuClocksFile, settings.library_folder);
   if (!settings.samples.empty()) target.started = [&clocks] { clocks.start(); };
   std::future<void> window;
@@ -160,11 +164,14 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
   runs = false;
   if (window.valid()) window.get();
   if (samples) sampler.stop();
+  python.stop();
   clocks.stop();
   if (options_.profile && !sampler.problem().empty())
     notice(fmt::format(
         "CPU samples: not taken, because {}; time between two calls is shown at the innermost function that made both",
         sampler.problem()));
+  if (!python.problem().empty())
+    notice(fmt::format("lines of Python between calls: not read, because {}", python.problem()));
   if (sampler.lost() > 0) notice(fmt::format("CPU samples: {} were lost", sampler.lost()));
   if (!result) {
     session_.runs.back().state = "failed";

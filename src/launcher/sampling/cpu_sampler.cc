@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/perf_event.h>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -12,7 +14,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <fstream>
 
@@ -24,8 +25,9 @@ namespace {
 
 constexpr uint64_t kPeriod = 5'000'000;  // ns of CPU time between two samples of a thread
 constexpr size_t kRing = 512 << 10,
-                 kLeastRing = 64 << 10;  // bytes; with its first page the kernel's usual limit
-constexpr auto kBetweenReads = std::chrono::milliseconds(50);
+                 kLeastRing = 64 << 10;    // bytes; with its first page the kernel's usual limit
+constexpr int kBetweenReads = 50;          // ms
+constexpr int64_t kLateAfter = 2'000'000;  // ns: where a thread is by then says little
 // A file of this size makes each later sample stand for twice as much, and again at twice the size.
 constexpr uint64_t kHalvesAt = 64 << 20;
 
@@ -37,6 +39,12 @@ constexpr int kStackPointer = 7;
 int processors() {
   const long count = sysconf(_SC_NPROCESSORS_CONF);
   return static_cast<int>(std::clamp(count, 1L, 4096L));
+}
+
+int64_t monotonic_ns() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
 std::string refusal(int error) {
@@ -68,6 +76,7 @@ bool CpuSampler::open_on(int processor) {
   wanted.exclude_hv = 1;
   wanted.use_clockid = 1;
   wanted.clockid = CLOCK_MONOTONIC;
+  wanted.wakeup_events = at_sample_ ? 1 : 0;
   Buffer buffer;
   buffer.event =
       static_cast<int>(syscall(SYS_perf_event_open, &wanted, 0, processor, -1, PERF_FLAG_FD_CLOEXEC));
@@ -104,23 +113,30 @@ bool CpuSampler::start() {
     return false;
   }
   const SignalsBlocked blocked;
-  reader_ = std::thread([this] {
-    std::unique_lock lock(mutex_);
-    while (!ends_.wait_for(lock, kBetweenReads, [this] { return over_; })) read_all();
-  });
+  wakes_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  reader_ = std::thread([this] { read_until_over(); });
   return true;
+}
+
+void CpuSampler::read_until_over() {
+  std::vector<pollfd> wakes{{wakes_, POLLIN, 0}};
+  for (const Buffer& buffer : buffers_) wakes.push_back({buffer.event, POLLIN, 0});
+  while (!over_.load()) {
+    poll(wakes.data(), wakes.size(), kBetweenReads);
+    for (pollfd& one : wakes)
+      if (one.revents & (POLLHUP | POLLERR)) one.fd = -1;  // nobody is left to be sampled
+    read_all();
+  }
 }
 
 void CpuSampler::stop() {
   if (!reader_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    over_ = true;
-  }
-  ends_.notify_one();
+  over_.store(true);
+  if (wakes_ >= 0) eventfd_write(wakes_, 1);
   reader_.join();
   read_all();
   close_all();
+  if (wakes_ >= 0) close(wakes_);
 }
 
 void CpuSampler::close_all() {
@@ -188,6 +204,8 @@ void CpuSampler::take(const std::vector<uint8_t>& bytes) {
   const uint8_t* stack = bytes.data() + at;
   at += room;
   if (room > 0 && !next(filled)) return;
+  if (at_sample_ && monotonic_ns() - static_cast<int64_t>(time) < kLateAfter)
+    at_sample_(sample.pid, sample.tid);
   if (seen_++ % (uint64_t{1} << halvings_) != 0) return;
   sample.at_ns = static_cast<int64_t>(time);
   sample.weight_ns = static_cast<int64_t>(kPeriod << halvings_);

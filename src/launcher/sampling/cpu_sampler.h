@@ -5,10 +5,10 @@
 //
 // The kernel may refuse (kernel.perf_event_paranoid above 2, containers): then problem() says so, and there are none.
 #pragma once
-#include <condition_variable>
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
-#include <mutex>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,7 +17,10 @@ namespace diogenes::launcher {
 
 class CpuSampler {
  public:
-  explicit CpuSampler(std::filesystem::path file) : path_(std::move(file)) {}
+  // Called on the reading thread for each sample, some ten microseconds behind it; without it samples are read now and then.
+  using AtSample = std::function<void(uint32_t pid, uint32_t tid)>;
+  explicit CpuSampler(std::filesystem::path file, AtSample at_sample = {})
+      : path_(std::move(file)), at_sample_(std::move(at_sample)) {}
   ~CpuSampler() { stop(); }
   CpuSampler(const CpuSampler&) = delete;
   CpuSampler& operator=(const CpuSampler&) = delete;
@@ -40,6 +43,7 @@ class CpuSampler {
   };
 
   bool open_on(int processor);
+  void read_until_over();
   void read_all();
   void read(Buffer& buffer);
   void take(const std::vector<uint8_t>& record);
@@ -48,9 +52,9 @@ class CpuSampler {
   std::filesystem::path path_;
   std::vector<Buffer> buffers_;
   std::thread reader_;
-  std::mutex mutex_;
-  std::condition_variable ends_;
-  bool over_ = false;  // under the mutex
+  AtSample at_sample_;
+  std::atomic<bool> over_{false};
+  int wakes_ = -1;  // eventfd
   int file_ = -1;
   uint64_t written_ = 0, seen_ = 0, taken_ = 0, lost_ = 0;
   int halvings_ = 0;  // one in 2^n samples is kept

@@ -205,19 +205,22 @@ std::string idle_places_html(const ReportProfile& profile) {
   const std::vector<IdlePlace> places = idle_places(profile);
   if (places.empty()) return "";
   std::string rows;
-  bool much_short_work = false;
+  bool much_short_work = false, of_python = false;
   for (size_t i = 0; i < places.size() && i < kMostIdlePlaces; ++i) {
     rows += idle_row(*profile.idle, places[i].seconds, strong(places[i].name), places[i].place);
-    if (!places[i].short_work.empty())
-      rows += "<tr><td></td><td></td><td colspan=\"2\">" + html(places[i].short_work) + "</td></tr>\n";
+    for (const std::string& said :
+         {places[i].short_work, std::string(places[i].of_python ? kPythonAlone : "")})
+      if (!said.empty()) rows += "<tr><td></td><td></td><td colspan=\"2\">" + html(said) + "</td></tr>\n";
     much_short_work |= !places[i].short_work.empty();
+    of_python |= places[i].of_python;
     for (const IdlePlace::Part& part : places[i].parts)
       rows += idle_row(*profile.idle, part.seconds, html(shortened_name(part.what, kLongestIdleName)),
                        part.where);
   }
   return "<p>By function of yours, with what libraries and the driver do for it. " + html(kIdleGain) +
          "</p>\n" + idle_rows(rows) +
-         (much_short_work ? "<p>" + html(short_work_advice(profile)) + "</p>\n" : "");
+         (much_short_work ? "<p>" + html(short_work_advice(profile)) + "</p>\n" : "") +
+         (of_python ? "<p>" + html(kWorkOfPython) + "</p>\n" : "");
 }
 
 std::string idle_loops_html(const ReportProfile& profile) {

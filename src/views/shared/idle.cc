@@ -80,6 +80,10 @@ const char* short_work_advice(const ReportProfile& profile) {
                "graph give the GPU many pieces at once.";
 }
 
+const char* const kWorkOfPython =
+    "Work of Python alone: do it for a whole batch at a time with arrays or tensors; or let Numba or torch.compile make "
+    "machine code of it; or let the GPU work meanwhile, by giving it the next step before.";
+
 bool idle_is_worth_a_word(const ReportProfile& profile) {
   return profile.idle && std::isfinite(profile.idle->idle_s) && std::isfinite(profile.idle->phase_s) &&
          profile.idle->phase_s > 0 && profile.idle->idle_s >= kWorthAWord * profile.idle->phase_s;
@@ -123,7 +127,8 @@ std::vector<IdleMeanwhile> idle_meanwhile(const ReportIdle& idle) {
 std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
   const std::vector<ReportContext>& contexts = profile.contexts;
   struct Sums {
-    double seconds = 0, once_s = 0, gpu_s = 0;
+    double seconds = 0, once_s = 0, gpu_s = 0,
+           python_s = 0;  // python_s: in functions of Python that call no driver
     uint64_t pieces = 0;
     uint32_t first = 0;
     std::map<std::pair<std::string, std::string>, double> parts;  // by where and what
@@ -158,6 +163,7 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
     Sums& sums = functions[{of.name, of.file}];
     if (sums.seconds == 0) sums.first = function[i];
     sums.seconds += seconds;
+    if (of.language == "python" && !calls[function[i]]) sums.python_s += seconds;
     // What no call of the driver lies in was seen by samples alone, between the calls around it.
     if (function[i] == i || !calls[callee[i]]) continue;
     const ReportContext& called = contexts[named[i]];
@@ -181,6 +187,7 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
     place.seconds = sums.seconds;
     place.name = plain_name(of);
     place.place = function_place(of);
+    place.of_python = 2 * sums.python_s >= sums.seconds;
     place.short_work = short_work_text(sums.seconds - sums.once_s, sums.pieces, sums.gpu_s);
     for (const auto& [part, seconds] : sums.parts)
       if (seconds >= kLeastPlace * whole && seconds >= kLeastOfPlace * sums.seconds)

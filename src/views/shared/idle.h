@@ -28,6 +28,7 @@ struct IdlePlace {
   std::string name, place;  // "als::iterate", "als.cc:180"
   // "gives the GPU 71,204 pieces of work, 1.41 us each, and lets it wait 24 us for each"; "": they are few, or long
   std::string short_work;
+  bool of_python = false;  // mostly Python's own work, as samples found it: no call of the driver lies in it
   // Its parts: what it calls, or what lies between two of its calls. The longest first, and few.
   struct Part {
     double seconds = 0;
@@ -51,6 +52,9 @@ std::vector<IdleLoop> idle_loops(const ReportProfile& profile);  // the longest 
 extern const char* const kIdleLoops;
 // What the reader may conclude of a place.
 extern const char* const kIdleGain;
+// What is said of a place that is of_python, and what to do there.
+inline constexpr const char* kPythonAlone = "Python computes, and calls nothing of the GPU's";
+extern const char* const kWorkOfPython;
 // What to do where there is much short work.
 const char* short_work_advice(const ReportProfile& profile);
 

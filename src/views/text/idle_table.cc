@@ -47,12 +47,14 @@ class IdleTable {
     const std::vector<IdlePlace> places = idle_places(profile_);
     if (places.empty()) return;
     page_.line("By function of yours, with what libraries and the driver do for it:");
-    bool much_short_work = false;
+    bool much_short_work = false, of_python = false;
     for (size_t i = 0; i < places.size() && i < most_; ++i) {
       const IdlePlace& one = places[i];
       print_row(i + 1, one.seconds, one.name, one.place);
       if (!one.short_work.empty()) page_.wrapped("      ", 6, one.short_work);
       much_short_work |= !one.short_work.empty();
+      if (one.of_python) page_.wrapped("      ", 6, kPythonAlone);
+      of_python |= one.of_python;
       for (const IdlePlace::Part& part : one.parts) {
         const std::string of_it = "      " + figures(part.seconds);
         const std::string where = part.where.empty() ? "" : part.where + ": ";
@@ -61,6 +63,7 @@ class IdleTable {
     }
     page_.wrapped("    ", 4, kIdleGain);
     if (much_short_work) page_.wrapped("    ", 4, short_work_advice(profile_));
+    if (of_python) page_.wrapped("    ", 4, kWorkOfPython);
   }
 
   void print_loops() {

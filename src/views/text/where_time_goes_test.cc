@@ -91,6 +91,34 @@ TEST(WhereTimeGoes, KernelsComeBelowTheFindings) {
   EXPECT_NE(text.find("; the GPU was idle for 250 ms (25.0%)"), std::string::npos);
 }
 
+// Python computes for .7 of the second, in a function without calls of the driver.
+TEST(WhereTimeGoes, WorkOfPythonAloneIsSaid) {
+  Report report = profiled_report();
+  ReportProfile& profile = *report.profile;
+  profile.idle = ReportIdle{.phase_s = 1.1, .idle_s = 1, .between_s = 1};
+  profile.contexts.resize(1);
+  const auto node = [&](uint32_t parent, ReportContext::Kind kind, const char* name, double idle_s) {
+    ReportContext& made = profile.contexts.emplace_back();
+    made.parent = parent;
+    made.kind = kind;
+    made.name = name;
+    made.language = "python";
+    made.owner = FrameOwner::application;
+    made.idle_s = idle_s;
+    return static_cast<uint32_t>(profile.contexts.size() - 1);
+  };
+  const uint32_t train = node(0, ReportContext::Kind::frame, "train", 0.2);
+  node(train, ReportContext::Kind::call, "cuLaunchKernel", 0.1);
+  const uint32_t gather = node(train, ReportContext::Kind::frame, "gather", 0.7);
+  const auto said = [&] { return to_text(report, profile_options()); };
+  EXPECT_NE(said().find("gather\n      Python computes, and calls nothing of the GPU's\n"), std::string::npos)
+      << said();
+  EXPECT_NE(said().find("Work of Python alone: do it for a whole batch"), std::string::npos);
+  EXPECT_EQ(said().find("train\n      Python computes"), std::string::npos);
+  profile.contexts[gather].language = "";
+  EXPECT_EQ(said().find("Work of Python alone"), std::string::npos);
+}
+
 // A loop of Python: 20,000 kernels of 2 us in one second, over a wrapper that tells nothing.
 TEST(WhereTimeGoes, ShortWorkOfPythonIsSaid) {
   Report report = profiled_report();
