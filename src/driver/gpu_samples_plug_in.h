@@ -18,7 +18,7 @@ struct GpuSamplesPlugIn {
   // A thread enters a call of the driver, or leaves it. While sampling ends on another one it waits.
   void (*call)(bool enters);
   // GPU times are not wanted of each call. `calls`: those that gave the GPU work so far. True: nothing is sampled any more. Of
-  // more than some 50,000 calls a second sampling ends here, unless another thread is in a call. Not from inside of a call.
+  // more than some 10,000 calls a second sampling ends here, unless another thread is in a call. Not from inside of a call.
   bool (*over)(uint64_t calls);
   // At the program's orderly end: what was sampled is in the file. Nothing is sampled afterwards.
   void (*finish)();

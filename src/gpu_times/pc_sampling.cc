@@ -51,8 +51,9 @@ constexpr uint32_t kPeriod = 14;
 constexpr size_t kHardwareBufferBytes = 128 << 20;
 // Compute capability. Others report that newer GPUs give no samples with another period or buffer.
 constexpr int kLastTried = 9;
-// All that gives the GPU work is recorded while it is sampled: so many calls may do so at once, and so many a second.
-constexpr uint64_t kCallsAtOnce = 50'000, kCallsASecond = 50'000;
+// All that gives the GPU work is recorded while it is sampled: so many calls may do so at once, and so many a second. With more,
+// records of a part cost less (agent/core/recording/gpu_time_windows.h).
+constexpr uint64_t kCallsAtOnce = 50'000, kCallsASecond = 10'000;
 
 SamplingFunctions functions;
 int (*push_current)(Context) = nullptr;
