@@ -213,16 +213,17 @@ uintptr_t thread_state_here(const Interpreter& interpreter, bool in_signal, Pyth
       interpreter.layout.threads != 0 ? listed_state(interpreter) : kept_state(interpreter, scratch, summary);
   if (state == 0 || (state == known.wanting && known.times >= kMostTimes)) return 0;
   if (is_finalizing(interpreter, state)) return 0;
-  if (state == known.state && is_own(interpreter, state)) return state;
-  if (check(interpreter, state, scratch) != Check::good) {
-    __atomic_fetch_add(&summary.unreadable, 1, __ATOMIC_RELAXED);
-    known = {0, state, known.wanting == state ? known.times + 1 : 1};
-    return 0;
+  if (state != known.state || !is_own(interpreter, state)) {
+    if (check(interpreter, state, scratch) != Check::good) {
+      __atomic_fetch_add(&summary.unreadable, 1, __ATOMIC_RELAXED);
+      known = {0, state, known.wanting == state ? known.times + 1 : 1};
+      return 0;
+    }
+    known = {state, known.wanting, known.times};
+    note_state(state);
+    summary.state = static_cast<uint32_t>(PythonState::read);
   }
-  known = {state, known.wanting, known.times};
-  note_state(state);
   if (!in_signal) publish(interpreter, summary.version, state);
-  summary.state = static_cast<uint32_t>(PythonState::read);
   return state;
 }
 

@@ -1,5 +1,5 @@
-// Where the thread states are, for who reads their frames from outside of the process (trace/python_sample_records.h). Written once for
-// each state of a thread, by that thread.
+// Where the thread states are, for who reads their frames from outside of the process (trace/python_sample_records.h). Each thread
+// writes its own, whenever it has another one.
 #pragma once
 #include "python/chain.h"
 

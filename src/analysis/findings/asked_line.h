@@ -44,7 +44,9 @@ struct Required {
   uint64_t turns = 0;  // of `count`: in another turn of a loop than the line's wait before (turns.h)
   uint64_t loops = 0;  // how often that loop was run
   uint64_t in_parts =
-      0;  // of `count`: in a part of the library's call that the advice does without (library_parts.h)
+      0;  // of `count`: in `part` of the library's call, which the advice does without (library_parts.h)
+  PartOfCall part = PartOfCall::none;
+  std::string part_name;
   bool is_python = false;
   AnotherForm another_form = AnotherForm::none;  // of the call, in Python
   bool sends = false;          // no waits: `count` copies of data to the device, made again and again;
@@ -109,7 +111,6 @@ struct AskedLine {
   std::vector<Change> whole;  // `changes`, with launches, turns, and CPU time between and behind the waits
   std::vector<Change> turns;  // while they are gathered
   std::vector<Change> parts;  // likewise
-  PartOfCall part = PartOfCall::none;
   struct Copy {
     uint32_t process, thread, operation;  // positions in the run
     auto operator<=>(const Copy&) const = default;

@@ -1,6 +1,7 @@
 #include "analysis/findings/asked_lines.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <utility>
 
 #include "analysis/findings/whole_calls.h"
@@ -180,8 +181,28 @@ class Gatherer {
       const std::vector<uint32_t> waits = std::exchange(line.waits, {});
       if (waits.empty() || !is_python(operations[waits.front()].site)) continue;
       whole_.add_turns(line, t, waits, before);
-      if (line.part != PartOfCall::none) whole_.add_parts(line, t, waits, before);
+      const std::vector<uint32_t> in_part = waits_in_part(line.required, operations, waits);
+      if (!in_part.empty()) whole_.add_parts(line, t, in_part, before);
     }
+  }
+
+  // A line may have waits in several parts of calls: the first part is the line's.
+  std::vector<uint32_t> waits_in_part(Required& required, const std::vector<Operation>& operations,
+                                      const std::vector<uint32_t>& waits) {
+    std::vector<uint32_t> in_part;
+    for (const uint32_t wait : waits) {
+      const SiteIndex site = operations[wait].site;
+      const auto [known, added] = advice_.try_emplace(site.value);
+      if (added && places_.another_form) known->second = places_.another_form(site);
+      const PythonAdvice& advice = known->second;
+      if (advice.part == PartOfCall::none) continue;
+      if (required.part == PartOfCall::none) {
+        required.part = advice.part;
+        required.part_name = advice.part_name;
+      }
+      if (required.part == advice.part && required.part_name == advice.part_name) in_part.push_back(wait);
+    }
+    return in_part;
   }
 
   // One that found all done may have to wait once needless ones before it do not.
@@ -221,11 +242,8 @@ class Gatherer {
       if (number == next) {
         found_.lines.emplace_back().required.sends = sends;
         found_.lines.back().required.is_python = is_python(site);
-        if (places_.another_form && !sends) {
-          const PythonAdvice advice = places_.another_form(site);
-          found_.lines.back().required.another_form = advice.form();
-          found_.lines.back().part = advice.part;
-        }
+        if (places_.another_form && !sends)
+          found_.lines.back().required.another_form = places_.another_form(site).form();
       }
     }
     return number;
@@ -410,6 +428,7 @@ class Gatherer {
   std::vector<std::optional<bool>> is_python_;               // by site
   std::map<ActingPlace, uint32_t> by_place_[2];              // of lines that ask, and that send
   std::map<std::pair<SiteIndex, SiteIndex>, bool> at_line_;  // of a call and a wait
+  std::unordered_map<uint32_t, PythonAdvice> advice_;        // by site
   WholeCalls whole_;
   AskedLines found_;
 };

@@ -409,8 +409,8 @@ std::string fix_of_wait(const Required& required, const PythonAdvice& instead) {
       return instead.form() == AnotherForm::spares_the_wait ? at_once + "; or " + instead.text : at_once;
     }
     case Asks::for_another_form:
-      if (instead.part == PartOfCall::done_once && required.in_parts > 0)
-        return "do what " + instead.part_name +
+      if (required.part == PartOfCall::done_once)
+        return "do what " + required.part_name +
                " does once, before the loop, if what it is given stays the same; or avoid masks there";
       return instead.text;
     case Asks::for_one_copy:

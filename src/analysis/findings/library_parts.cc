@@ -8,6 +8,7 @@ namespace {
 constexpr uint32_t kMostCalls = 128, kMostKernels = 24;
 
 bool is_too_large(const std::vector<Operation>& operations, const SiteTable& sites, const LibraryPart& part) {
+  if (part.last - part.begin >= kMostCalls) return true;
   uint32_t kernels = 0;
   for (uint32_t i = part.begin; i <= part.last; ++i) {
     const DriverFunction* function = function_of(sites[operations[i].site]);
@@ -32,11 +33,10 @@ std::vector<LibraryPart> library_parts_of(const std::vector<Operation>& operatio
     const SiteIndex site = operations[wait].site;
     const auto belongs = [&](uint32_t i) { return in_part_of(operations[i].site, site); };
     LibraryPart part{wait, wait, 1};
-    while (part.begin > open && wait - part.begin < kMostCalls && belongs(part.begin - 1)) --part.begin;
-    while (part.last + 1 < operations.size() && part.last - part.begin < kMostCalls && belongs(part.last + 1))
-      ++part.last;
+    while (part.begin > open && belongs(part.begin - 1)) --part.begin;
+    while (part.last + 1 < operations.size() && belongs(part.last + 1)) ++part.last;
     open = part.last + 1;
-    if (part.last - part.begin < kMostCalls) parts.push_back(part);
+    parts.push_back(part);
   }
   std::erase_if(parts, [&](const LibraryPart& part) { return is_too_large(operations, sites, part); });
   return parts;

@@ -136,8 +136,13 @@ std::string of_library(const std::vector<ReportFrame>& stack, PythonCause cause)
   }
 }
 
-PartOfCall part_of(const std::vector<ReportFrame>& stack, PythonCause cause) {
-  if (inside(stack, "/torch/distributions/")) return PartOfCall::left_out;
+PartOfCall part_of(const std::vector<ReportFrame>& stack, const ReportFrame& part, PythonCause cause) {
+  if (inside(stack, "/torch/distributions/")) {
+    const std::string name = base_name(part);
+    const bool checks = part.file.ends_with("/constraints.py") || name.ends_with("_validate_sample") ||
+                        (name.ends_with("__init__") && part.file.ends_with("/distribution.py"));
+    return checks ? PartOfCall::left_out : PartOfCall::none;
+  }
   return cause == PythonCause::mask ? PartOfCall::done_once : PartOfCall::none;
 }
 
@@ -151,8 +156,8 @@ PythonAdvice advice_where_it_waits(const std::vector<ReportFrame>& stack) {
   PythonAdvice advice{of_library(stack, call.cause), true};
   const ReportFrame* part = library_part(stack);
   if (!part || advice.text.empty()) return advice;
-  advice.part = part_of(stack, call.cause);
-  advice.part_name = base_name(*part) + "()";
+  advice.part = part_of(stack, *part, call.cause);
+  if (advice.part != PartOfCall::none) advice.part_name = base_name(*part) + "()";
   return advice;
 }
 

@@ -55,14 +55,21 @@ TEST(PythonAdvice, NamesThePartOfALibrarysCallThatWaits) {
   Required required;
   required.count = required.in_parts = 4;
   required.another_form = mask.form();
+  required.part = mask.part;
+  required.part_name = mask.part_name;
   EXPECT_TRUE(says(required_fix(required, mask), "do what remove_loops() does once, before the loop"));
   required.in_parts = 0;
+  required.part = PartOfCall::none;
   EXPECT_TRUE(says(required_fix(required, mask), "avoid masks here"));
   const auto check = advice_where_it_waits(inner("Distribution._validate_sample",
                                                  "/v/site-packages/torch/distributions/distribution.py",
                                                  "at::native::is_nonzero"));
   EXPECT_EQ(check.part, PartOfCall::left_out);
   EXPECT_TRUE(says(required_fix(required, check), "validate_args=False"));
+  const auto other = advice_where_it_waits(
+      inner("_precision_to_scale_tril", "/v/site-packages/torch/distributions/multivariate_normal.py",
+            "at::native::linalg_cholesky"));
+  EXPECT_EQ(other.part, PartOfCall::none) << "it is no check of arguments";
   const auto direct = advice_where_it_waits(
       stack("Layer.forward", "at::native::nonzero_cuda", "/v/site-packages/layers/layer.py"));
   EXPECT_EQ(direct.part, PartOfCall::none) << "the user's call itself";

@@ -79,7 +79,11 @@ void WholeCalls::take(AskedLine& line) const {
   const bool turns = in_turns(required.count, required.turns);
   const bool parts = !turns && in_parts(required.count, required.in_parts) && may_go(line);
   if (!turns) required.turns = required.loops = 0;
-  if (!parts) required.in_parts = 0;
+  if (!parts) {
+    required.in_parts = 0;
+    required.part = PartOfCall::none;
+    required.part_name.clear();
+  }
   const std::vector<Change> all_turns = std::exchange(line.turns, {}),
                             all_parts = std::exchange(line.parts, {});
   if (!turns && !parts) return;
@@ -95,7 +99,7 @@ void WholeCalls::take(AskedLine& line) const {
 
 // A part is done once only if it finds the same each time.
 bool WholeCalls::may_go(const AskedLine& line) const {
-  if (line.part != PartOfCall::done_once) return true;
+  if (line.required.part != PartOfCall::done_once) return true;
   if (!places_.brought) return false;
   BroughtValues values;
   for (const auto& [call, count] : line.calls) {

@@ -246,17 +246,37 @@ class Tree {
   }
 
   // Frames of Python are all there, so a function of Python that is not among them was left already, or not called yet: where two
-  // calls of one line lie around a loop, say, `node` is what makes them. Out: the context that holds the sample, and how many frames
-  // are inside of it.
-  std::pair<uint32_t, size_t> holder(uint32_t node, const Frames& frames, size_t native) const {
-    for (uint32_t python = node; python != 0; python = out_.nodes[python].parent) {
-      if (out_.nodes[python].language != "python") continue;
-      const std::optional<size_t> found = outermost_of(frames, out_.nodes[python].name);
-      if (!found) node = out_.nodes[python].parent;
-      // In a library's code that it calls, unless that called Python again.
-      if (found) return {*found == native ? node : python, *found};
+  // calls of one line lie around a loop, say, `node` is what makes them. `native`: frames before the innermost of Python's. Out: the
+  // context that holds the sample, and which frame that is; none: none does.
+  std::optional<std::pair<uint32_t, size_t>> holder(uint32_t node, const Frames& frames,
+                                                    size_t native) const {
+    std::vector<uint32_t> above;  // contexts of Python, the innermost first
+    for (uint32_t at = node; at != 0; at = out_.nodes[at].parent)
+      if (out_.nodes[at].language == "python") above.push_back(at);
+    size_t at = frames.size();  // of the innermost that is in both
+    uint32_t python = 0;
+    for (size_t i = above.size(); i-- > 0;) {
+      size_t next = at;
+      while (next > native && !is_frame_of(out_.nodes[above[i]], *frames[next - 1])) --next;
+      if (next == native) break;
+      at = next - 1;
+      python = above[i];
     }
-    return {0, frames.size()};
+    if (python == 0) return std::nullopt;
+    if (at != native || python != above.front()) return std::pair{python, at};
+    // In what a library does for it, if that is among the frames.
+    for (uint32_t inner = node; inner != python; inner = out_.nodes[inner].parent)
+      for (size_t i = native; i-- > 0;)
+        if (is_frame_of(out_.nodes[inner], *frames[i])) return std::pair{inner, i};
+    return std::pair{python, at};
+  }
+  bool is_below_python(uint32_t node) const {
+    while (node != 0 && out_.nodes[node].language != "python") node = out_.nodes[node].parent;
+    return node != 0;
+  }
+  static bool is_frame_of(const ReportContext& node, const ReportFrame& frame) {
+    return frame.function == node.name &&
+           (node.file.empty() || frame.file.empty() || frame.file == node.file);
   }
 
   // The context that a sample was in, at `node` or below it.
@@ -270,7 +290,13 @@ class Tree {
         frames.begin());
     size_t outer = frames.size();  // frames inside of this one are below the node
     int line = 0;
-    if (native < frames.size()) std::tie(node, outer) = holder(node, frames, native);
+    const bool of_python = native < frames.size();
+    if (const auto held = of_python ? holder(node, frames, native) : std::nullopt)
+      std::tie(node, outer) = *held;
+    else if (of_python && is_below_python(node))
+      node = 0;
+    else if (node != 0)
+      outer = outermost_of(frames, out_.nodes[node].name).value_or(native);
     if (node == 0) {
       outer = frames.size();
       for (size_t i = frames.size(); i-- > 0;)
@@ -279,8 +305,6 @@ class Tree {
           break;
         }
       while (outer > 0 && starts_threads(*frames[outer - 1])) --outer;
-    } else if (native == frames.size()) {
-      outer = outermost_of(frames, out_.nodes[node].name).value_or(frames.size());
     }
     if (node != 0 && outer < frames.size()) line = frames[outer]->line;
     // Of the interpreter's own frames, those inside of its innermost loop tell something.
@@ -382,7 +406,9 @@ class Tree {
     const auto& operations = thread.operations;
     std::unordered_map<uint32_t, double> gaps;      // ns, by node
     std::unordered_map<uint32_t, Samples> sampled;  // by node
-    const bool sampled_at_all = p < in_.samples.size() && !in_.samples[p].empty();
+    const bool sampled_at_all =
+        p < in_.samples.size() && std::any_of(in_.samples[p].begin(), in_.samples[p].end(),
+                                              [](const UnwoundSample& one) { return one.of_cpu; });
     double between_s = 0, on_cpu_s = 0;
     auto sample = samples.begin();
     for (const IdlePart& part : parts_of(in_.idle[p].by_thread[number], operations)) {

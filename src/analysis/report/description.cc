@@ -176,9 +176,8 @@ void Description::add(const Required& required, const std::vector<BroughtValues>
   }
   out.up_to_s = required.up_to.benefit.seconds();
   out.up_to_percent = percent(required.up_to.benefit);
-  const PythonAdvice advice = advice_where_it_waits(out.stack);
-  out.fix = required_fix(required, advice);
-  if (required.in_parts > 0) out.part = advice.part_name;
+  out.fix = required_fix(required, advice_where_it_waits(out.stack));
+  out.part = required.part_name;
   out.range = range_of(required.up_to);
   out.reasons = by_code(required.reasons);
   uint64_t most = 0;

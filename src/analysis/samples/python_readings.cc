@@ -65,7 +65,7 @@ std::vector<UnwoundSample> python_readings(const ProcessTrace& process) {
   if (!samples) return readings;
   for (const PythonSample& one : samples->all()) {
     UnwoundSample& reading = readings.emplace_back(
-        UnwoundSample{{one.record->at_ns}, {one.record->weight_ns}, one.record->tid, {}});
+        UnwoundSample{{one.record->at_ns}, {one.record->weight_ns}, one.record->tid, {}, false});
     for (const uint64_t packed : one.frames) reading.frames.push_back(Frame{packed});
   }
   std::stable_sort(readings.begin(), readings.end(),
@@ -77,6 +77,8 @@ void add_python(const Process& process, std::vector<UnwoundSample> readings,
                 std::vector<UnwoundSample>& samples) {
   if (readings.empty()) return;
   if (samples.empty()) {
+    // Those behind samples have no time of their own.
+    std::erase_if(readings, [](const UnwoundSample& one) { return one.weight.count == 0; });
     samples = std::move(readings);
     return;
   }

@@ -78,6 +78,9 @@ TEST_F(PythonReadings, AreAllThereIsWhereTheCpuWasNotSampled) {
   add_python(process_, {at(500, {python(1)}, 5000)}, samples);
   ASSERT_EQ(samples.size(), 1u);
   EXPECT_EQ(samples[0].weight.count, 5'000'000);
+  std::vector<UnwoundSample> lost;
+  add_python(process_, {at(500, {python(1)})}, lost);
+  EXPECT_TRUE(lost.empty()) << "it was read behind a sample that is gone";
   add_python(process_, {}, samples);
   EXPECT_EQ(samples.size(), 1u);
 }

@@ -15,6 +15,8 @@ struct UnwoundSample {
   Nanoseconds at, weight;
   uint32_t tid = 0;
   std::vector<Frame> frames;  // modules of the process; at least the one that was interrupted
+  bool of_cpu =
+      true;  // else it was read by a clock (python_readings.h): what it does not see may have had the CPU
 };
 
 // Takes the agent's frames out: a function of libc that comes through it is the program's call. False: the agent itself was

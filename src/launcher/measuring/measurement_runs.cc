@@ -144,7 +144,8 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
   const OthersLoad others;
   PythonSampler python(run_folder);
   CpuSampler sampler(run_folder / kCpuSamplesFile,
-                     [&python](uint32_t pid, uint32_t tid) { python.at_sample(pid, tid); });
+                     {.is_wanted = [&python] { return python.is_wanted(); },
+                      .call = [&python](uint32_t pid, uint32_t tid) { python.at_sample(pid, tid); }});
   const bool samples = options_.profile && !options_.in_windows() && sampler.start();
   if (options_.profile && !options_.in_windows() && !samples) python.start();
   GpuClockReader clocks(run_folder / kGpuClocksFile, settings.library_folder);
@@ -168,7 +169,7 @@ bool Measurement::run_program(const std::string& name, const AgentSettings& sett
   clocks.stop();
   if (options_.profile && !sampler.problem().empty())
     notice(fmt::format(
-        "CPU samples: not taken, because {}; time between two calls is shown at the innermost function that made both",
+        "CPU samples: not taken, because {}; time between two calls is shown at the innermost function that made both, except in Python",
         sampler.problem()));
   if (!python.problem().empty())
     notice(fmt::format("lines of Python between calls: not read, because {}", python.problem()));

@@ -76,7 +76,7 @@ bool CpuSampler::open_on(int processor) {
   wanted.exclude_hv = 1;
   wanted.use_clockid = 1;
   wanted.clockid = CLOCK_MONOTONIC;
-  wanted.wakeup_events = at_sample_ ? 1 : 0;
+  wanted.wakeup_events = at_sample_.call ? 1 : 0;
   Buffer buffer;
   buffer.event =
       static_cast<int>(syscall(SYS_perf_event_open, &wanted, 0, processor, -1, PERF_FLAG_FD_CLOEXEC));
@@ -122,7 +122,8 @@ void CpuSampler::read_until_over() {
   std::vector<pollfd> wakes{{wakes_, POLLIN, 0}};
   for (const Buffer& buffer : buffers_) wakes.push_back({buffer.event, POLLIN, 0});
   while (!over_.load()) {
-    poll(wakes.data(), wakes.size(), kBetweenReads);
+    each_ = at_sample_.is_wanted && at_sample_.is_wanted();
+    poll(wakes.data(), each_ ? wakes.size() : 1, kBetweenReads);
     for (pollfd& one : wakes)
       if (one.revents & (POLLHUP | POLLERR)) one.fd = -1;  // nobody is left to be sampled
     read_all();
@@ -204,8 +205,8 @@ void CpuSampler::take(const std::vector<uint8_t>& bytes) {
   const uint8_t* stack = bytes.data() + at;
   at += room;
   if (room > 0 && !next(filled)) return;
-  if (at_sample_ && monotonic_ns() - static_cast<int64_t>(time) < kLateAfter)
-    at_sample_(sample.pid, sample.tid);
+  if (each_ && monotonic_ns() - static_cast<int64_t>(time) < kLateAfter)
+    at_sample_.call(sample.pid, sample.tid);
   if (seen_++ % (uint64_t{1} << halvings_) != 0) return;
   sample.at_ns = static_cast<int64_t>(time);
   sample.weight_ns = static_cast<int64_t>(kPeriod << halvings_);

@@ -17,8 +17,12 @@ namespace diogenes::launcher {
 
 class CpuSampler {
  public:
-  // Called on the reading thread for each sample, some ten microseconds behind it; without it samples are read now and then.
-  using AtSample = std::function<void(uint32_t pid, uint32_t tid)>;
+  // Both are called on the reading thread: whether somebody wants to be told of each sample right behind it, and then for each.
+  // Else samples are read 20 times a second.
+  struct AtSample {
+    std::function<bool()> is_wanted;
+    std::function<void(uint32_t pid, uint32_t tid)> call;
+  };
   explicit CpuSampler(std::filesystem::path file, AtSample at_sample = {})
       : path_(std::move(file)), at_sample_(std::move(at_sample)) {}
   ~CpuSampler() { stop(); }
@@ -53,6 +57,7 @@ class CpuSampler {
   std::vector<Buffer> buffers_;
   std::thread reader_;
   AtSample at_sample_;
+  bool each_ = false;  // of the reading thread
   std::atomic<bool> over_{false};
   int wakes_ = -1;  // eventfd
   int file_ = -1;

@@ -140,14 +140,12 @@ class PythonSampler::Sampled {
   void read() {
     OfProcess::pid = pid_;
     take_new_threads();
-    bool any = threads_.empty();
     for (auto& [tid, thread] : threads_) {
       if (thread.gone) continue;
-      any = true;
       const int64_t last = std::exchange(thread.looked_ns, now_ns());
       if (runs(tid, thread)) read(tid, thread, std::min(thread.looked_ns - last, kMostWeight));
     }
-    ended_ = !any;
+    ended_ = access(fmt::format("/proc/{}", pid_).c_str(), F_OK) != 0;
   }
 
  private:
@@ -181,7 +179,7 @@ class PythonSampler::Sampled {
     char text[256];
     const ssize_t bytes = thread.state_file < 0 ? -1 : pread(thread.state_file, text, sizeof text - 1, 0);
     if (bytes <= 0) {
-      thread.gone = true;
+      thread.gone = bytes == 0 || errno == ENOENT || errno == ESRCH;  // else there are too many open files
       if (thread.state_file >= 0) close(std::exchange(thread.state_file, -1));
       return false;
     }
@@ -272,8 +270,15 @@ void PythonSampler::start() {
 
 void PythonSampler::at_sample(uint32_t pid, uint32_t tid) {
   look_for_processes();
-  for (const auto& process : processes_)
-    if (process->pid() == static_cast<pid_t>(pid)) process->read(tid);
+  // What the process executed last, if it executed another program, or the pid is used again.
+  const auto last = std::find_if(processes_.rbegin(), processes_.rend(),
+                                 [&](const auto& one) { return one->pid() == static_cast<pid_t>(pid); });
+  if (last != processes_.rend()) (*last)->read(tid);
+}
+
+bool PythonSampler::is_wanted() {
+  look_for_processes();
+  return !processes_.empty();
 }
 
 void PythonSampler::stop() {
@@ -296,26 +301,32 @@ void PythonSampler::look_for_processes() {
   if (now_ns() - looked_ns_ < kBetweenLooks) return;
   looked_ns_ = now_ns();
   std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(folder_, failed)) {
-    const fs::path file = entry.path() / kPythonThreadsFile, samples = entry.path() / kPythonSamplesFile;
-    // What is there is ours already, or of the launcher of another rank.
-    if (fs::exists(samples, failed) ||
-        fs::file_size(file, failed) < kMostPythonThreads * sizeof(PythonThreadRecord) || failed)
-      continue;
-    const std::optional<pid_t> pid = pid_of(entry.path());
-    const int table = pid ? open(file.c_str(), O_RDONLY | O_CLOEXEC) : -1;
-    if (table < 0) continue;
-    void* memory =
-        mmap(nullptr, kMostPythonThreads * sizeof(PythonThreadRecord), PROT_READ, MAP_SHARED, table, 0);
-    close(table);
-    if (memory == MAP_FAILED) continue;
-    const int to = open(samples.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (to < 0)
-      munmap(memory, kMostPythonThreads * sizeof(PythonThreadRecord));
-    else
-      processes_.push_back(
-          std::make_unique<Sampled>(entry.path(), *pid, static_cast<const PythonThreadRecord*>(memory), to));
+  for (fs::directory_iterator entry(folder_, failed); !failed && entry != fs::directory_iterator();
+       entry.increment(failed)) {
+    look_at(entry->path());
+    failed.clear();
   }
+}
+
+void PythonSampler::look_at(const fs::path& folder) {
+  std::error_code failed;
+  const fs::path file = folder / kPythonThreadsFile, samples = folder / kPythonSamplesFile;
+  if (fs::exists(samples, failed) ||
+      fs::file_size(file, failed) < kMostPythonThreads * sizeof(PythonThreadRecord) || failed)
+    return;
+  const std::optional<pid_t> pid = pid_of(folder);
+  const int table = pid ? open(file.c_str(), O_RDONLY | O_CLOEXEC) : -1;
+  if (table < 0) return;
+  void* memory =
+      mmap(nullptr, kMostPythonThreads * sizeof(PythonThreadRecord), PROT_READ, MAP_SHARED, table, 0);
+  close(table);
+  if (memory == MAP_FAILED) return;
+  const int to = open(samples.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (to < 0)
+    munmap(memory, kMostPythonThreads * sizeof(PythonThreadRecord));
+  else
+    processes_.push_back(
+        std::make_unique<Sampled>(folder, *pid, static_cast<const PythonThreadRecord*>(memory), to));
 }
 
 void PythonSampler::read_all() {

@@ -25,8 +25,9 @@ class PythonSampler {
   PythonSampler(const PythonSampler&) = delete;
   PythonSampler& operator=(const PythonSampler&) = delete;
 
-  // By a clock of its own. Else at_sample() is called, by one thread.
+  // By a clock of its own. Else at_sample() is called, by one thread, once there is a process that runs Python.
   void start();
+  bool is_wanted();
   void at_sample(uint32_t pid, uint32_t tid);
   // After the program has ended, and the last sample. Once.
   void stop();
@@ -39,6 +40,7 @@ class PythonSampler {
   class Sampled;  // a process
 
   void look_for_processes();
+  void look_at(const std::filesystem::path& folder);
   void read_all();
 
   std::filesystem::path folder_;

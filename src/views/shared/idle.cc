@@ -128,7 +128,7 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
   const std::vector<ReportContext>& contexts = profile.contexts;
   struct Sums {
     double seconds = 0, once_s = 0, gpu_s = 0,
-           python_s = 0;  // python_s: in functions of Python that call no driver
+           python_s = 0;  // python_s: of Python itself, where no driver is called
     uint64_t pieces = 0;
     uint32_t first = 0;
     std::map<std::pair<std::string, std::string>, double> parts;  // by where and what
@@ -163,7 +163,7 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
     Sums& sums = functions[{of.name, of.file}];
     if (sums.seconds == 0) sums.first = function[i];
     sums.seconds += seconds;
-    if (of.language == "python" && !calls[function[i]]) sums.python_s += seconds;
+    if (function[i] == i && one.language == "python" && !calls[i]) sums.python_s += seconds;
     // What no call of the driver lies in was seen by samples alone, between the calls around it.
     if (function[i] == i || !calls[callee[i]]) continue;
     const ReportContext& called = contexts[named[i]];
