@@ -259,6 +259,27 @@ TEST_F(ContextsTest, AFunctionOfPythonThatWasLeftHasNoTime) {
   EXPECT_NEAR(us(at(contexts, {"main", "step"}).cpu_s), 1, 1e-6);
 }
 
+// The inner step was left: the outer one called primes.
+TEST_F(ContextsTest, FunctionsOfOneNameAreMatchedFromTheOutermostInwards) {
+  const auto calls = stack({0x1205, 0x1204, 0x1101});
+  auto trace = timeline().work(5).launch(2).from_stack(calls).work(10).launch(2).from_stack(calls).work(4);
+  samples_ = {{{{1'008'000}, {4'000}, 100, stack({0x1507, 0x1204, 0x1101})}}};
+  const Contexts contexts = contexts_of(trace);
+  EXPECT_NEAR(us(at(contexts, {"main", "step", "primes"}).cpu_s), 4, 1e-6);
+  EXPECT_NEAR(us(at(contexts, {"main", "step", "step"}).cpu_s), 6, 1e-6);
+}
+
+// Both calls are made in a library's helper. For 4 the CPU was in code that this calls, for 3 in what step calls beside it.
+TEST_F(ContextsTest, WhatALibraryDoesBelowPythonKeepsItsPlace) {
+  const auto calls = stack({0x309, 0x1205, 0x1101});
+  auto trace = timeline().work(5).launch(2).from_stack(calls).work(10).launch(2).from_stack(calls).work(4);
+  samples_ = {{{{1'008'000}, {4'000}, 100, stack({0x508, 0x309, 0x1205, 0x1101})},
+               {{1'010'000}, {3'000}, 100, stack({0x508, 0x1205, 0x1101})}}};
+  const Contexts contexts = contexts_of(trace);
+  EXPECT_NEAR(us(at(contexts, {"main", "step", "helper", "primes"}).cpu_s), 4, 1e-6);
+  EXPECT_NEAR(us(at(contexts, {"main", "step", "primes"}).cpu_s), 3, 1e-6);
+}
+
 // Without any function of the context in it, as at the program's end.
 TEST_F(ContextsTest, PythonElsewhereIsBelowTheProgram) {
   const auto calls = stack({0x1205, 0x1101});
