@@ -163,7 +163,7 @@ std::vector<IdlePlace> idle_places(const ReportProfile& profile) {
     Sums& sums = functions[{of.name, of.file}];
     if (sums.seconds == 0) sums.first = function[i];
     sums.seconds += seconds;
-    if (function[i] == i && one.language == "python" && !calls[i]) sums.python_s += seconds;
+    if (one.language == "python" && of.language == "python" && !calls[function[i]]) sums.python_s += seconds;
     // What no call of the driver lies in was seen by samples alone, between the calls around it.
     if (function[i] == i || !calls[callee[i]]) continue;
     const ReportContext& called = contexts[named[i]];

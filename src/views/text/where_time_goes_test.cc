@@ -115,6 +115,13 @@ TEST(WhereTimeGoes, WorkOfPythonAloneIsSaid) {
       << said();
   EXPECT_NE(said().find("Work of Python alone: do it for a whole batch"), std::string::npos);
   EXPECT_EQ(said().find("train\n      Python computes"), std::string::npos);
+  profile.contexts[gather].idle_s = 0.1;
+  const uint32_t dumps = node(gather, ReportContext::Kind::frame, "json.dumps", 0.6);
+  profile.contexts[dumps].owner = FrameOwner::library;
+  EXPECT_NE(said().find("gather\n      Python computes"), std::string::npos) << "in a library's Python";
+  profile.contexts[dumps].language = "";
+  EXPECT_EQ(said().find("gather\n      Python computes"), std::string::npos) << "in code of the machine's";
+  profile.contexts[dumps].language = "python";
   profile.contexts[gather].language = "";
   EXPECT_EQ(said().find("Work of Python alone"), std::string::npos);
 }
