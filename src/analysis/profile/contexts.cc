@@ -6,6 +6,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analysis/profile/sample_holder.h"
 #include "analysis/runs/recording_cost.h"
 #include "analysis/symbols/python_calls.h"
 
@@ -237,51 +238,9 @@ class Tree {
     return scale;
   }
 
-  using Frames = std::vector<const ReportFrame*>;
-
-  static std::optional<size_t> outermost_of(const Frames& frames, const std::string& name) {
-    for (size_t i = frames.size(); i-- > 0;)
-      if (frames[i]->function == name) return i;
-    return std::nullopt;
-  }
-
-  // Frames of Python are all there, so a function of Python that is not among them was left already, or not called yet: where two
-  // calls of one line lie around a loop, say, `node` is what makes them. `native`: frames before the innermost of Python's. Out: the
-  // context that holds the sample, and which frame that is; none: none does.
-  std::optional<std::pair<uint32_t, size_t>> holder(uint32_t node, const Frames& frames,
-                                                    size_t native) const {
-    std::vector<uint32_t> above;  // contexts of Python, the innermost first
-    for (uint32_t at = node; at != 0; at = out_.nodes[at].parent)
-      if (out_.nodes[at].language == "python") above.push_back(at);
-    size_t at = frames.size();  // of the innermost that is in both
-    uint32_t python = 0;
-    for (size_t i = above.size(); i-- > 0;) {
-      size_t next = at;
-      while (next > native && !is_frame_of(out_.nodes[above[i]], *frames[next - 1])) --next;
-      if (next == native) break;
-      at = next - 1;
-      python = above[i];
-    }
-    if (python == 0) return std::nullopt;
-    if (at != native || python != above.front()) return std::pair{python, at};
-    // In what a library does for it, if that is among the frames.
-    for (uint32_t inner = node; inner != python; inner = out_.nodes[inner].parent)
-      for (size_t i = native; i-- > 0;)
-        if (is_frame_of(out_.nodes[inner], *frames[i])) return std::pair{inner, i};
-    return std::pair{python, at};
-  }
-  bool is_below_python(uint32_t node) const {
-    while (node != 0 && out_.nodes[node].language != "python") node = out_.nodes[node].parent;
-    return node != 0;
-  }
-  static bool is_frame_of(const ReportContext& node, const ReportFrame& frame) {
-    return frame.function == node.name &&
-           (node.file.empty() || frame.file.empty() || frame.file == node.file);
-  }
-
   // The context that a sample was in, at `node` or below it.
   uint32_t below(uint32_t p, uint32_t node, const UnwoundSample& sample) {
-    Frames frames;
+    SampledFrames frames;
     for (const Frame frame : sample.frames)
       for (const ReportFrame& one : in_.named(p, frame)) frames.push_back(&one);
     const auto native = static_cast<size_t>(
@@ -291,9 +250,9 @@ class Tree {
     size_t outer = frames.size();  // frames inside of this one are below the node
     int line = 0;
     const bool of_python = native < frames.size();
-    if (const auto held = of_python ? holder(node, frames, native) : std::nullopt)
+    if (const auto held = of_python ? holder_of(out_.nodes, node, frames, native) : std::nullopt)
       std::tie(node, outer) = *held;
-    else if (of_python && is_below_python(node))
+    else if (of_python && is_below_python(out_.nodes, node))
       node = 0;
     else if (node != 0)
       outer = outermost_of(frames, out_.nodes[node].name).value_or(native);

@@ -89,12 +89,13 @@ class PythonSampler::Pieces {
 
   uint64_t size() const { return written_ + kept_.size(); }
   void add(const void* bytes, size_t count) {
+    if (failed_) return;
     const auto* from = static_cast<const uint8_t*>(bytes);
     kept_.insert(kept_.end(), from, from + count);
     if (kept_.size() >= kKept) flush();
   }
   void flush() {
-    if (kept_.empty() || failed_) return;
+    if (kept_.empty()) return;
     if (file_ < 0) file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     failed_ = file_ < 0 || write(file_, kept_.data(), kept_.size()) != static_cast<ssize_t>(kept_.size());
     written_ += kept_.size();
